@@ -1,0 +1,169 @@
+package metric
+
+import "time"
+
+// Places a measured loss, jitter or round trip comes from.
+const (
+	FromLoad  = "load"
+	FromProbe = "probe"
+	FromTCP   = "tcp"
+)
+
+// Frame is what was measured of one direction in one interval: an "interval" line. Counters are of this interval only.
+type Frame struct {
+	T    float64   `json:"t"`    // end of the interval, monotonic seconds since traffic first flowed
+	Span float64   `json:"span"` // length of the interval in seconds
+	Time time.Time `json:"time"` // wall clock at its end
+	Dir  Dir       `json:"dir"`
+
+	TxBps Num `json:"tx_bps,omitzero"` // acknowledged for TCP, sent for UDP
+	RxBps Num `json:"rx_bps,omitzero"` // arrived
+
+	JitterMs    Num    `json:"jitter_ms,omitzero"` // RFC 3550 section 6.4.1 estimator at the interval's end
+	JitterP50Ms Num    `json:"jitter_p50_ms,omitzero"`
+	JitterP99Ms Num    `json:"jitter_p99_ms,omitzero"` // of |D|, the change of transit time from packet to packet
+	JitterMaxMs Num    `json:"jitter_max_ms,omitzero"`
+	JitterFrom  string `json:"jitter_from,omitempty"`  // load or probe
+	JitterClock string `json:"jitter_clock,omitempty"` // "user" where the kernel gave no receive stamps
+	Jitter      *Hist  `json:"jitter_hist,omitempty"`  // of |D|; on the agent stream, not in the output of run
+
+	Lost     Num     `json:"lost,omitzero"`
+	Packets  Num     `json:"packets,omitzero"` // that should have arrived
+	LossPct  Num     `json:"loss_pct,omitzero"`
+	LossFrom string  `json:"loss_from,omitempty"` // load or probe
+	LostAt   *LostAt `json:"lost_at,omitempty"`
+
+	Retransmits Num    `json:"retransmits,omitzero"` // TCP segments sent again
+	RttMs       Num    `json:"rtt_ms,omitzero"`
+	RttFrom     string `json:"rtt_from,omitempty"` // probe or tcp
+
+	CPU     Num `json:"cpu,omitzero"`      // busy share of all processors of the near host, percent
+	SelfCPU Num `json:"self_cpu,omitzero"` // of one processor, used by the near agent for everything but its traffic threads
+	Late    Num `json:"late,omitzero"`     // sampling ticks that came more than half a tick late
+
+	Streams []StreamFrame `json:"streams,omitempty"`
+}
+
+// LostAt splits a loss by where it happened, in packets. What could not be told apart stays in Path.
+type LostAt struct {
+	Sender Num `json:"sender,omitzero"` // the sender's own stack refused it (ENOBUFS and kin)
+	Path   Num `json:"path,omitzero"`
+	Socket Num `json:"socket,omitzero"` // the receiver's socket buffer was full
+	NIC    Num `json:"nic,omitzero"`    // the receiving host's device or backlog dropped it
+}
+
+// StreamFrame is one stream's share of a Frame.
+type StreamFrame struct {
+	ID    int `json:"id"`
+	TxBps Num `json:"tx_bps,omitzero"`
+	RxBps Num `json:"rx_bps,omitzero"`
+	RttMs Num `json:"rtt_ms,omitzero"`
+}
+
+// RecordType is the line's type.
+func (*Frame) RecordType() string { return "interval" }
+
+// Merger folds the Frames of one direction into longer intervals without turning an absence into a number.
+// The zero Merger is empty. It keeps no Frame that it was given.
+type Merger struct {
+	out      Frame
+	n        int
+	hist     Hist
+	tx, rx   mean
+	rtt, cpu mean
+	self     mean
+}
+
+// mean is a span-weighted mean of what was there.
+type mean struct{ sum, w float64 }
+
+func (m *mean) add(n Num, w float64) {
+	if v, ok := n.Get(); ok && w > 0 {
+		m.sum += v * w
+		m.w += w
+	}
+}
+
+func (m *mean) num() Num {
+	if m.w == 0 {
+		return Num{}
+	}
+	return N(m.sum / m.w)
+}
+
+// Add folds f in.
+func (m *Merger) Add(f *Frame) {
+	o := &m.out
+	m.n++
+	o.T, o.Time, o.Dir = f.T, f.Time, f.Dir
+	o.Span += f.Span
+	m.tx.add(f.TxBps, f.Span)
+	m.rx.add(f.RxBps, f.Span)
+	m.rtt.add(f.RttMs, f.Span)
+	m.cpu.add(f.CPU, f.Span)
+	m.self.add(f.SelfCPU, f.Span)
+	if !f.JitterMs.IsZero() {
+		o.JitterMs, o.JitterFrom, o.JitterClock = f.JitterMs, f.JitterFrom, f.JitterClock
+	}
+	m.hist.Merge(f.Jitter)
+	o.Lost, o.Packets = o.Lost.Add(f.Lost), o.Packets.Add(f.Packets)
+	if f.LossFrom != "" {
+		o.LossFrom = f.LossFrom
+	}
+	if f.LostAt != nil {
+		if o.LostAt == nil {
+			o.LostAt = &LostAt{}
+		}
+		a := o.LostAt
+		a.Sender, a.Path = a.Sender.Add(f.LostAt.Sender), a.Path.Add(f.LostAt.Path)
+		a.Socket, a.NIC = a.Socket.Add(f.LostAt.Socket), a.NIC.Add(f.LostAt.NIC)
+	}
+	o.Retransmits = o.Retransmits.Add(f.Retransmits)
+	o.Late = o.Late.Add(f.Late)
+	if f.RttFrom != "" {
+		o.RttFrom = f.RttFrom
+	}
+	o.Streams = f.Streams
+}
+
+// Span is how many seconds it holds so far.
+func (m *Merger) Span() float64 { return m.out.Span }
+
+// Take returns the folded Frame and empties the Merger; nil where nothing was added.
+func (m *Merger) Take() *Frame {
+	if m.n == 0 {
+		return nil
+	}
+	o := m.out
+	o.TxBps, o.RxBps, o.RttMs = m.tx.num(), m.rx.num(), m.rtt.num()
+	o.CPU, o.SelfCPU = m.cpu.num(), m.self.num()
+	o.LossPct = LossPct(o.Lost, o.Packets)
+	if m.hist.N() > 0 {
+		h := m.hist
+		o.SetJitter(&h)
+	}
+	*m = Merger{}
+	return &o
+}
+
+// LossPct is lost of packets in percent; absent where nothing was sent.
+func LossPct(lost, packets Num) Num {
+	l, ok1 := lost.Get()
+	p, ok2 := packets.Get()
+	if !ok1 || !ok2 || p <= 0 {
+		return Num{}
+	}
+	return N(100 * l / p)
+}
+
+// SetJitter keeps h, which the Frame owns from then on, and fills the quantiles from it.
+func (f *Frame) SetJitter(h *Hist) {
+	f.Jitter = h
+	ms := func(ns int64, ok bool) Num {
+		if !ok {
+			return Num{}
+		}
+		return N(float64(ns) / 1e6)
+	}
+	f.JitterP50Ms, f.JitterP99Ms, f.JitterMaxMs = ms(h.Quantile(0.5)), ms(h.Quantile(0.99)), ms(h.Max())
+}
