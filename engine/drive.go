@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// tidyTimeout bounds what is still asked of the peer after the caller has given up.
+const tidyTimeout = 5 * time.Second
+
+// Drive starts traffic, or re-aims the running one. Rate, streams and direction change in place; for anything else the
+// new streams are opened beside the old ones before those are closed, so that on an error the old load goes on.
+func (e *Engine) Drive(ctx context.Context, spec metric.Spec) (metric.Granted, error) {
+	if err := spec.Validate(); err != nil {
+		return metric.Granted{}, err
+	}
+	e.aim.Lock()
+	defer e.aim.Unlock()
+	if err := e.alive(); err != nil {
+		return metric.Granted{}, err
+	}
+	e.mu.Lock()
+	p := plan(e.spec, e.streams, spec)
+	e.mu.Unlock()
+	fresh, err := e.open(ctx, p.missing)
+	if err != nil {
+		return e.Granted(), err
+	}
+	// From here on the load changes: finish it even if the caller does not wait.
+	err = e.swap(context.WithoutCancel(ctx), spec, p, fresh)
+	if err == nil {
+		e.tell(p, spec)
+		e.aimProbe(ctx, spec.Probe)
+	}
+	return e.Granted(), err
+}
+
+// Pause ends the load. The probe stays.
+func (e *Engine) Pause(ctx context.Context) error {
+	e.aim.Lock()
+	defer e.aim.Unlock()
+	if err := e.alive(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	ids := idsOf(e.streams)
+	e.streams = nil
+	e.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	err := e.client.CloseStreams(context.WithoutCancel(ctx), ids...)
+	e.note("load stopped")
+	return err
+}
+
+// alive is the reason why nothing can be driven.
+func (e *Engine) alive() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closed:
+		return errClosed
+	case e.err != nil:
+		return e.err
+	}
+	return nil
+}
+
+// change is how a load becomes another.
+type change struct {
+	keep    []stream
+	surplus []stream
+	missing []native.Want
+	reopen  bool // nothing of the old load fits the new
+}
+
+// plan compares the running streams of old with what is wanted.
+func plan(old metric.Spec, have []stream, want metric.Spec) change {
+	var c change
+	fits := old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far
+	for _, dir := range []metric.Dir{metric.Out, metric.In} {
+		n := 0
+		if slices.Contains(want.Mode.Dirs(), dir) {
+			n = want.Streams
+		}
+		for _, s := range have {
+			if s.dir != dir {
+				continue
+			}
+			if fits && n > 0 {
+				c.keep = append(c.keep, s)
+				n--
+			} else {
+				c.surplus = append(c.surplus, s)
+			}
+		}
+		for range n {
+			c.missing = append(c.missing, native.Want{Proto: want.Proto, Dir: dir, Size: want.Size, Rate: want.RateBps,
+				Near: want.Near, Far: want.Far})
+		}
+	}
+	c.reopen = len(have) > 0 && !fits
+	return c
+}
+
+// open opens all of wants, or none.
+func (e *Engine) open(ctx context.Context, wants []native.Want) ([]stream, error) {
+	out := make([]stream, len(wants))
+	errs := make([]error, len(wants))
+	var wg sync.WaitGroup
+	for i, w := range wants {
+		wg.Go(func() {
+			out[i].dir = w.Dir
+			out[i].Opened, errs[i] = e.client.Open(ctx, w)
+		})
+	}
+	wg.Wait()
+	first := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if first < 0 {
+		slices.SortStableFunc(out, byDirThenID)
+		return out, nil
+	}
+	var ids []uint32
+	for i, err := range errs {
+		if err == nil {
+			ids = append(ids, out[i].ID)
+		}
+	}
+	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTimeout)
+	defer cancel()
+	return nil, errors.Join(errs[first], e.client.CloseStreams(tidy, ids...))
+}
+
+// swap ends what is surplus and lets the new streams run.
+func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []stream) error {
+	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
+	defer cancel()
+	if err := e.client.CloseStreams(ctx, idsOf(p.surplus)...); err != nil {
+		return fmt.Errorf("end streams: %w", err)
+	}
+	e.mu.Lock()
+	oldRate := e.spec.RateBps
+	e.spec = spec
+	e.streams = slices.Concat(p.keep, fresh)
+	slices.SortStableFunc(e.streams, byDirThenID)
+	if e.started.IsZero() {
+		e.started = time.Now()
+		e.measures.begin()
+	}
+	e.mu.Unlock()
+	if len(p.keep) > 0 && oldRate != spec.RateBps {
+		if err := e.client.SetRate(ctx, spec.RateBps); err != nil {
+			return fmt.Errorf("change rate: %w", err)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := e.client.Start(ctx); err != nil {
+		return fmt.Errorf("start streams: %w", err)
+	}
+	return nil
+}
+
+// tell puts what happened into the feed. A change of rate alone says nothing: it is a knob, and has its mark.
+func (e *Engine) tell(p change, spec metric.Spec) {
+	opened, closed := len(p.missing), len(p.surplus)
+	switch {
+	case p.reopen:
+		e.note("streams reopened: %s %s", spec.Proto, spec.Mode)
+	case opened > 0 && closed > 0:
+		e.note("direction %s: %s", spec.Mode, plural(len(p.keep)+opened, "stream"))
+	case opened > 0:
+		e.note("%s opened", plural(opened, "stream"))
+	case closed > 0:
+		e.note("%s closed", plural(closed, "stream"))
+	}
+}
+
+// aimProbe brings the echo stream to perSecond. Load without a probe is still load, so what goes wrong is a note, and
+// not tried again until another rate is asked for.
+func (e *Engine) aimProbe(ctx context.Context, perSecond int) {
+	e.mu.Lock()
+	probe, id, failed := e.probe, e.probeID, e.noProbe
+	e.mu.Unlock()
+	switch {
+	case perSecond == 0 && probe != nil:
+		e.setProbe(nil, 0, 0)
+		_ = probe.Close()
+		_ = e.client.CloseStreams(ctx, id) // where this is lost the far end ends it with the session
+	case perSecond == 0 || perSecond == failed:
+	case probe != nil:
+		_ = probe.SetRate(perSecond) // a running one always takes it
+	default:
+		p, id, err := e.client.OpenProbe(ctx, perSecond)
+		if err != nil {
+			e.setProbe(nil, 0, perSecond)
+			e.note("no probe: %s", strings.TrimPrefix(err.Error(), "open probe: "))
+			return
+		}
+		e.setProbe(p, id, 0)
+	}
+}
+
+func byDirThenID(a, b stream) int {
+	if a.dir != b.dir {
+		return -strings.Compare(string(a.dir), string(b.dir)) // out before in
+	}
+	return int(a.ID) - int(b.ID)
+}
+
+func idsOf(streams []stream) []uint32 {
+	ids := make([]uint32, len(streams))
+	for i, s := range streams {
+		ids[i] = s.ID
+	}
+	return ids
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

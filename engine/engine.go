@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/internal/host"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// dialect is what [metric.Granted] calls the native one.
+const dialect = "native"
+
+// errClosed is what an Engine answers after Close.
+var errClosed = errors.New("engine is closed")
+
+// Engine is the near end of traffic with one peer. Its methods may be called by any goroutine.
+type Engine struct {
+	client *native.Client
+	feed   *metric.Feed
+	quit   chan struct{}
+	done   chan struct{}
+
+	aim sync.Mutex // one re-aim at a time
+
+	mu       sync.Mutex // guards what follows
+	spec     metric.Spec
+	streams  []stream
+	probe    *flow.Probe
+	probeID  uint32
+	noProbe  int       // the probe rate that could not be had
+	started  time.Time // when traffic first flowed; zero before
+	err      error
+	closed   bool
+	measures measures
+}
+
+// stream is one load stream of the running Spec.
+type stream struct {
+	native.Opened
+	dir metric.Dir
+}
+
+// Dial connects to the [Server] at addr, host:port. No traffic flows until Drive. Frames and notes are put into feed,
+// which stays the caller's.
+func Dial(ctx context.Context, addr string, feed *metric.Feed) (*Engine, error) {
+	c, err := native.Dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{client: c, feed: feed, quit: make(chan struct{}), done: make(chan struct{})}
+	e.measures = measures{
+		busy:    host.OpenBusy(host.Root),
+		softnet: host.OpenSoftnet(host.Root),
+	}
+	go e.run()
+	return e, nil
+}
+
+// Spec is the traffic that was last granted.
+func (e *Engine) Spec() metric.Spec {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.spec
+}
+
+// Granted is what the kernels of both ends gave the first stream; empty while there is no load.
+func (e *Engine) Granted() metric.Granted {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.granted()
+}
+
+func (e *Engine) granted() metric.Granted {
+	g := metric.Granted{Dialect: dialect}
+	if len(e.streams) > 0 {
+		s := e.streams[0]
+		g.Size, g.Near, g.Far = s.Size, s.Near, s.Far
+	}
+	return g
+}
+
+// Now is the monotonic time in seconds since traffic first flowed; 0 before.
+func (e *Engine) Now() float64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.now()
+}
+
+func (e *Engine) now() float64 {
+	if e.started.IsZero() {
+		return 0
+	}
+	return time.Since(e.started).Seconds()
+}
+
+// Done is closed when the Engine has ended: by Close, or because the peer is gone, which Err then says.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
+// Err is why the Engine ended by itself; nil before and after Close.
+func (e *Engine) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+// Close ends the traffic and lets go of the peer. It may be called twice.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		<-e.done
+		return nil
+	}
+	e.closed = true
+	e.mu.Unlock()
+	close(e.quit)
+	<-e.done
+	return e.release()
+}
+
+// release lets go of the session. It is called once, after the sampler ended.
+func (e *Engine) release() error {
+	err := e.client.Close() // first, so that a re-aim that is waiting for the peer gives up
+	e.aim.Lock()
+	defer e.aim.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.probe != nil {
+		err = errors.Join(err, e.probe.Close())
+		e.probe = nil
+	}
+	e.streams = nil
+	e.client.Load.Close()
+	e.measures.busy.Close()
+	e.measures.softnet.Close()
+	return err
+}
+
+// setProbe keeps p, or the rate at which none could be had.
+func (e *Engine) setProbe(p *flow.Probe, id uint32, failed int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.probe, e.probeID, e.noProbe = p, id, failed
+}
+
+// note tells the feed what happened to the traffic.
+func (e *Engine) note(format string, args ...any) {
+	e.feed.Put(&metric.Note{T: e.Now(), Time: time.Now(), Text: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,262 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// ErrEnded is what requests of a client answer whose control connection is gone.
+var ErrEnded = errors.New("control connection lost")
+
+// Client is the near end of a session. Its methods may be called by any goroutine.
+type Client struct {
+	ctl   *control
+	peer  netip.AddrPort
+	token token
+
+	// Load is the near end of every stream.
+	Load flow.Ledger
+
+	mu      sync.Mutex
+	waits   map[uint64]chan *line
+	nextN   uint64
+	nextID  uint32
+	stats   []*Stats // arrived since Stats was last called
+	done    chan struct{}
+	err     error
+	wg      sync.WaitGroup
+	closing bool
+}
+
+// Dial connects to a [Server] at addr, host:port.
+func Dial(ctx context.Context, addr string) (*Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("reach %s: %w", addr, err)
+	}
+	c := &Client{
+		ctl:   newControl(conn, conn, farSilence),
+		waits: make(map[uint64]chan *line),
+		done:  make(chan struct{}),
+	}
+	remote := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
+	c.peer = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+	if err := c.greet(); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("talk to %s: %w", addr, err)
+	}
+	c.wg.Go(c.read)
+	c.wg.Go(c.beat)
+	return c, nil
+}
+
+// greet exchanges hellos.
+func (c *Client) greet() error {
+	if err := c.ctl.send(&line{Type: typeHello, Proto: dialectName, V: Version}); err != nil {
+		return err
+	}
+	l, err := c.ctl.receive()
+	if err != nil {
+		return fmt.Errorf("it does not answer as ethtune serve does: %w", err)
+	}
+	if l.Type == typeRefused {
+		return errors.New(l.Error)
+	}
+	if err := l.checkHello(); err != nil {
+		return err
+	}
+	c.token, err = l.token()
+	return err
+}
+
+// Done is closed when the session has ended; Err then says why.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err is why the session ended by itself; nil before, and after Close.
+func (c *Client) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close ends the session and its streams.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	err := c.ctl.conn.Close()
+	c.wg.Wait()
+	c.Load.Close()
+	if errors.Is(err, net.ErrClosed) {
+		return nil // the reader closed it first
+	}
+	return err
+}
+
+// read hands answers to those who wait for them, and keeps stats.
+func (c *Client) read() {
+	defer close(c.done)
+	defer c.ctl.conn.Close()
+	for {
+		l, err := c.ctl.receive()
+		c.mu.Lock()
+		if err != nil {
+			if !c.closing {
+				c.err = fmt.Errorf("%w: %s: %w", ErrEnded, c.peer, err)
+			}
+			c.mu.Unlock()
+			return
+		}
+		switch l.Type {
+		case typeStats:
+			if l.Stats != nil {
+				if len(c.stats) == maxStats {
+					c.stats = append(c.stats[:0], c.stats[1:]...)
+				}
+				c.stats = append(c.stats, l.Stats)
+			}
+		case typeDone, typeRefused:
+			if w := c.waits[l.N]; w != nil {
+				delete(c.waits, l.N)
+				w <- l
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
+// maxStats bounds what is kept for a reader that does not come.
+const maxStats = 50
+
+// Stats are those that arrived since it was last called, oldest first.
+func (c *Client) Stats() []*Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	c.stats = nil
+	return s
+}
+
+func (c *Client) beat() {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+			if c.ctl.send(&line{Type: typeBeat}) != nil {
+				_ = c.ctl.conn.Close()
+			}
+		}
+	}
+}
+
+// ask sends a request and waits for its answer.
+func (c *Client) ask(ctx context.Context, l *line) (*line, error) {
+	w := make(chan *line, 1)
+	c.mu.Lock()
+	c.nextN++
+	l.N = c.nextN
+	c.waits[l.N] = w
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waits, l.N)
+	}()
+	if err := c.ctl.send(l); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
+	}
+	select {
+	case a := <-w:
+		if a.Type == typeRefused {
+			return nil, fmt.Errorf("far end: %s", a.Error)
+		}
+		return a, nil
+	case <-c.done:
+		if err := c.Err(); err != nil {
+			return nil, err
+		}
+		return nil, ErrEnded
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Start lets every opened stream run, the receivers' ends first.
+func (c *Client) Start(ctx context.Context) error {
+	if _, err := c.ask(ctx, &line{Type: typeStart}); err != nil {
+		return err
+	}
+	c.Load.Start()
+	return nil
+}
+
+// SetRate gives every running stream the rate in bit/s of payload.
+func (c *Client) SetRate(ctx context.Context, bps int64) error {
+	_, err := c.ask(ctx, &line{Type: typeRate, Rate: bps})
+	return errors.Join(err, c.Load.SetRate(bps))
+}
+
+// CloseStreams ends streams: senders first, so that receivers know how much was sent.
+func (c *Client) CloseStreams(ctx context.Context, ids ...uint32) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	l := &line{Type: typeClose}
+	for _, id := range ids {
+		tx, _ := c.Load.CloseSender(id)
+		l.Close = append(l.Close, closing{ID: id, Sent: tx.Packets})
+	}
+	a, err := c.ask(ctx, l)
+	sent := make(map[uint32]uint64)
+	if err == nil {
+		for _, s := range a.Close {
+			sent[s.ID] = s.Sent
+		}
+	}
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() { c.Load.FinishReceiver(id, sent[id]) })
+	}
+	wg.Wait()
+	return err
+}
+
+// newID is a stream id that this session has not used.
+func (c *Client) newID() uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nextID++
+	return c.nextID
+}
+
+// Want is one load stream to be opened.
+type Want struct {
+	Proto metric.Proto
+	Dir   metric.Dir
+	Size  int
+	Rate  int64
+	Near  metric.Socket
+	Far   metric.Socket
+}
+
+// Opened is a stream that is there and idle.
+type Opened struct {
+	ID   uint32
+	Size int
+	Near metric.GrantedSocket
+	Far  metric.GrantedSocket
+}

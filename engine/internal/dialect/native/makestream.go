@@ -1,0 +1,102 @@
+package native
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// make builds the far end of a stream from its arrival, idle.
+func (s *session) make(spec StreamSpec, a arrival) (*Grant, error) {
+	if spec.Proto == metric.TCP {
+		if err := flow.ConfigureTCP(a.fd, spec.Far); err != nil {
+			_ = unix.Close(a.fd)
+			return nil, err
+		}
+	} else {
+		var err error
+		if a.fd, err = flow.DialUDP(s.local(a.peer), a.peer, spec.Far); err != nil {
+			return nil, err
+		}
+	}
+	g, err := s.adopt(spec, a)
+	if err != nil {
+		_ = unix.Close(a.fd)
+	}
+	return g, err
+}
+
+// adopt gives the socket to a stream, which owns it unless there is an error.
+func (s *session) adopt(spec StreamSpec, a arrival) (*Grant, error) {
+	g := &Grant{Size: spec.Size}
+	var err error
+	if g.Size == 0 && spec.Proto == metric.TCP {
+		g.Size = flow.DefaultTCPSize
+	} else if g.Size == 0 {
+		if g.Size, err = flow.DatagramSize(a.fd, a.peer); err != nil {
+			return nil, err
+		}
+	}
+	if g.Socket, err = flow.Granted(a.fd, spec.Proto); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.done:
+		return nil, fmt.Errorf("the session ended")
+	default:
+	}
+	if spec.Proto == protoProbe {
+		r := flow.NewReflector(a.fd, spec.ID, s.token.tag())
+		s.probes[spec.ID] = r
+		r.Start()
+		return g, nil
+	}
+	e := end{fd: a.fd, id: spec.ID, tag: s.token.tag(), proto: spec.Proto, size: g.Size, rate: spec.Rate}
+	if err := e.join(&s.ledger, spec.Dir == metric.In); err != nil {
+		return nil, err
+	}
+	s.open[spec.ID] = true
+	return g, nil
+}
+
+// local is the address the near end dialled: UDP streams must come from it, or the near end's socket drops them.
+func (s *session) local(peer netip.AddrPort) netip.AddrPort {
+	a := s.ctl.conn.LocalAddr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
+
+// end is one end of a load stream, before it is running.
+type end struct {
+	fd    int
+	id    uint32
+	tag   uint32
+	proto metric.Proto
+	size  int
+	rate  int64
+}
+
+// join puts the end into l, which owns its socket from then on unless there is an error.
+func (e end) join(l *flow.Ledger, sends bool) error {
+	switch {
+	case e.proto == metric.TCP && sends:
+		t, err := flow.NewTCPSender(e.fd, e.size, e.rate)
+		if err != nil {
+			return err
+		}
+		l.AddSender(e.id, t)
+	case e.proto == metric.TCP:
+		l.AddReceiver(e.id, flow.NewTCPReceiver(e.fd, max(e.size, flow.DefaultTCPSize)))
+	case sends:
+		l.AddSender(e.id, flow.NewUDPSender(e.fd, e.id, e.tag, e.size, e.rate))
+	default:
+		l.AddReceiver(e.id, flow.NewUDPReceiver(e.fd, e.id, e.tag, e.size))
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package native
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// Version is of the control lines, the preamble and the datagrams. Ends of different versions do not talk.
+const Version = 1
+
+// dialectName is what a hello calls this protocol.
+const dialectName = "ethtune"
+
+// Bounds of one session and one server.
+const (
+	maxLine     = 64 << 10
+	maxStreams  = 2*metric.MaxStreams*2 + 1 // both directions, twice while a load is replaced, and the probe
+	maxSessions = 64
+	maxGreeting = 256 // connections that have not yet said what they are
+
+	greetTimeout  = 5 * time.Second  // to say it
+	silence       = 10 * time.Second // of the near end, after which the far end gives up
+	farSilence    = 5 * time.Second  // of the far end, after which the near end gives up
+	beat          = time.Second
+	statsInterval = 100 * time.Millisecond
+	joinTimeout   = 5 * time.Second // for a stream's connection or datagram to arrive
+	helloAgain    = 100 * time.Millisecond
+	writeTimeout  = 5 * time.Second
+)
+
+// Types of control lines.
+const (
+	typeHello   = "hello"   // both ways, first
+	typeOpen    = "open"    // request: expect the stream
+	typeJoin    = "join"    // request: answer once the stream is there, with what was granted
+	typeStart   = "start"   // request: let what was opened run
+	typeRate    = "rate"    // request: new rate of the far senders
+	typeClose   = "close"   // request: end streams
+	typeDone    = "done"    // answer
+	typeRefused = "refused" // answer, with the reason
+	typeStats   = "stats"   // far to near
+	typeBeat    = "beat"
+)
+
+// protoProbe is the echo stream's; the others are metric's.
+const protoProbe metric.Proto = "probe"
+
+// line is any control line; which fields are there depends on the type.
+type line struct {
+	Type   string      `json:"type"`
+	N      uint64      `json:"n,omitempty"`       // number of a request, repeated in its answer
+	Proto  string      `json:"dialect,omitempty"` // hello
+	V      int         `json:"v,omitempty"`       // hello
+	Token  string      `json:"token,omitempty"`   // hello, far to near
+	Stream *StreamSpec `json:"stream,omitempty"`  // open
+	ID     uint32      `json:"id,omitempty"`      // join
+	Rate   int64       `json:"rate,omitempty"`    // rate
+	Close  []closing   `json:"close,omitempty"`   // close; and its answer, for what the far end sent
+	Grant  *Grant      `json:"grant,omitempty"`   // answer to join
+	Error  string      `json:"error,omitempty"`   // refused
+	Stats  *Stats      `json:"stats,omitempty"`
+}
+
+// closing ends one stream.
+type closing struct {
+	ID   uint32 `json:"id"`
+	Sent uint64 `json:"sent,omitempty"` // the sender's final count of datagrams
+}
+
+// StreamSpec asks for one stream.
+type StreamSpec struct {
+	ID    uint32        `json:"id"`
+	Proto metric.Proto  `json:"proto"`
+	Dir   metric.Dir    `json:"dir,omitempty"` // seen from the near end
+	Size  int           `json:"size,omitempty"`
+	Rate  int64         `json:"rate,omitempty"`
+	Far   metric.Socket `json:"far,omitzero"`
+}
+
+// validate bounds what a peer may ask for.
+func (s *StreamSpec) validate() error {
+	if s == nil {
+		return fmt.Errorf("no stream given")
+	}
+	if s.Proto == protoProbe {
+		return nil
+	}
+	if s.Dir != metric.Out && s.Dir != metric.In {
+		return fmt.Errorf("direction %q: out or in", s.Dir)
+	}
+	return metric.Spec{Proto: s.Proto, Mode: metric.ModeOut, Streams: 1, RateBps: s.Rate, Size: s.Size, Far: s.Far}.Validate()
+}
+
+// Grant is what the far kernel gave a stream.
+type Grant struct {
+	Size   int                  `json:"size,omitempty"`
+	Socket metric.GrantedSocket `json:"socket,omitzero"`
+}
+
+// Stats is the far end's part of the measurement.
+type Stats struct {
+	Mono    int64        `json:"mono"` // CLOCK_MONOTONIC ns there
+	Load    flow.Reading `json:"load"`
+	Jitter  *metric.Hist `json:"jitter,omitempty"`  // of its receivers, since the last stats
+	Softnet *uint64      `json:"softnet,omitempty"` // packets dropped between its devices and its stack, since the session began
+	Broken  string       `json:"broken,omitempty"`  // why a stream ended by itself
+}
+
+// encode makes one line, its end included.
+func (l *line) encode() ([]byte, error) {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return nil, fmt.Errorf("control line %s: %w", l.Type, err)
+	}
+	if len(b) >= maxLine {
+		return nil, fmt.Errorf("control line %s: %d bytes, the bound is %d", l.Type, len(b), maxLine)
+	}
+	return append(b, '\n'), nil
+}
+
+// decode reads one line.
+func decode(b []byte) (*line, error) {
+	var l line
+	if err := json.Unmarshal(b, &l); err != nil {
+		return nil, fmt.Errorf("control line %.60q: %w", b, err)
+	}
+	if l.Type == "" || len(l.Close) > maxStreams {
+		return nil, fmt.Errorf("control line %.60q: not one of ours", b)
+	}
+	if l.Stats != nil && len(l.Stats.Load.Streams) > maxStreams {
+		return nil, fmt.Errorf("control line stats: %d streams", len(l.Stats.Load.Streams))
+	}
+	return &l, nil
+}
+
+// checkHello compares the peer's hello with ours.
+func (l *line) checkHello() error {
+	switch {
+	case l.Type != typeHello || l.Proto != dialectName:
+		return fmt.Errorf("the peer does not speak the ethtune dialect")
+	case l.V != Version:
+		return fmt.Errorf("the peer speaks version %d of the ethtune dialect, this is version %d: use the same ethtune on both ends", l.V, Version)
+	}
+	return nil
+}
+
+func (l *line) token() (t token, err error) {
+	b, err := hex.DecodeString(l.Token)
+	if err != nil || len(b) != tokenSize {
+		return t, fmt.Errorf("hello without a token")
+	}
+	return token(b), nil
+}

@@ -1,0 +1,234 @@
+package native
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Server answers the native dialect on one TCP and UDP port.
+type Server struct {
+	tcp *net.TCPListener
+	udp *net.UDPConn
+
+	mu       sync.Mutex
+	sessions map[token]*session
+	greeting map[net.Conn]struct{}
+	closed   bool
+	wg       sync.WaitGroup
+}
+
+// portTries is how often a free TCP port is looked for whose UDP twin is free as well.
+const portTries = 16
+
+// Listen serves on addr, host:port with a literal address, until Close. Port 0 is any free one.
+func Listen(addr string) (*Server, error) {
+	s := &Server{sessions: make(map[token]*session), greeting: make(map[net.Conn]struct{})}
+	var err error
+	for range portTries {
+		if err = s.bind(addr); err == nil || !errors.Is(err, unix.EADDRINUSE) || !anyPort(addr) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	s.wg.Go(s.accept)
+	s.wg.Go(s.greet)
+	return s, nil
+}
+
+func anyPort(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	return err == nil && (port == "0" || port == "")
+}
+
+func (s *Server) bind(addr string) error {
+	t, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		_ = t.Close()
+		return err
+	}
+	// Streams have sockets of their own on the same port, which the kernel wants to be asked for beforehand.
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var opt error
+		err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return errors.Join(err, opt)
+	}}
+	port := t.Addr().(*net.TCPAddr).Port
+	u, err := lc.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		_ = t.Close()
+		return err
+	}
+	s.tcp, s.udp = t.(*net.TCPListener), u.(*net.UDPConn)
+	return nil
+}
+
+// Addr is the address that is served.
+func (s *Server) Addr() string { return s.tcp.Addr().String() }
+
+// Close ends every session and waits for all that was started.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	for c := range s.greeting {
+		_ = c.Close()
+	}
+	for _, ss := range s.sessions {
+		_ = ss.ctl.conn.Close()
+	}
+	s.mu.Unlock()
+	err := errors.Join(s.tcp.Close(), s.udp.Close())
+	s.wg.Wait()
+	return err
+}
+
+func (s *Server) accept() {
+	for {
+		c, err := s.tcp.AcceptTCP()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			// Out of descriptors or memory for the moment; accept fails at once until that passes.
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		s.mu.Lock()
+		ok := !s.closed && len(s.greeting) < maxGreeting
+		if ok {
+			s.greeting[c] = struct{}{}
+			s.wg.Go(func() { s.welcome(c) })
+		}
+		s.mu.Unlock()
+		if !ok {
+			_ = c.Close()
+		}
+	}
+}
+
+// welcome finds out what a new connection is, and serves it.
+func (s *Server) welcome(c *net.TCPConn) {
+	var ss *session
+	first := make([]byte, 1)
+	_ = c.SetDeadline(time.Now().Add(greetTimeout))
+	if _, err := io.ReadFull(c, first); err == nil {
+		if first[0] != '{' {
+			s.load(c, first)
+			return
+		}
+		ss = s.admit(c, first)
+	}
+	s.greeted(c)
+	defer c.Close()
+	if ss == nil {
+		return
+	}
+	ss.serve()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, ss.token)
+}
+
+// greeted takes c out of those that have not said what they are.
+func (s *Server) greeted(c *net.TCPConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.greeting, c)
+}
+
+// load hands a load connection to its session.
+func (s *Server) load(c *net.TCPConn, first []byte) {
+	defer s.greeted(c)
+	b := make([]byte, preambleSize)
+	copy(b, first)
+	if _, err := io.ReadFull(c, b[1:]); err != nil {
+		_ = c.Close()
+		return
+	}
+	p, ok := parsePreamble(b)
+	ss := s.session(p.token)
+	if !ok || ss == nil {
+		_ = c.Close()
+		return
+	}
+	_ = c.SetDeadline(time.Time{})
+	fd, err := detach(c)
+	if err != nil {
+		return // the near end's join runs out and says so
+	}
+	ss.arrive(p.id, arrival{fd: fd})
+}
+
+// admit makes a session of a control connection that says hello properly.
+func (s *Server) admit(c *net.TCPConn, first []byte) *session {
+	ctl := newControl(c, bufio.NewReader(io.MultiReader(bytes.NewReader(first), c)), greetTimeout)
+	l, err := ctl.receive()
+	if err != nil {
+		return nil
+	}
+	if err := l.checkHello(); err != nil {
+		// Our own hello tells the other end what we are, and it words the mismatch itself.
+		_ = ctl.send(&line{Type: typeHello, Proto: dialectName, V: Version})
+		return nil
+	}
+	ss := newSession(ctl)
+	s.mu.Lock()
+	full := s.closed || len(s.sessions) >= maxSessions
+	if !full {
+		s.sessions[ss.token] = ss
+	}
+	s.mu.Unlock()
+	if full {
+		_ = ctl.send(&line{Type: typeRefused, Error: fmt.Sprintf("the peer already has %d sessions", maxSessions)})
+		return nil
+	}
+	return ss
+}
+
+func (s *Server) session(t token) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[t]
+}
+
+// greet takes the first datagrams of UDP streams. It never answers one.
+func (s *Server) greet() {
+	b := make([]byte, 2*preambleSize)
+	for {
+		n, from, err := s.udp.ReadFromUDPAddrPort(b)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		p, ok := parsePreamble(b[:n])
+		if !ok {
+			continue
+		}
+		if ss := s.session(p.token); ss != nil {
+			ss.arrive(p.id, arrival{fd: -1, peer: netip.AddrPortFrom(from.Addr().Unmap(), from.Port())})
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package native
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/internal/host"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// session is the far end of one control connection.
+type session struct {
+	ctl    *control
+	token  token
+	ledger flow.Ledger
+	drops  *host.Softnet
+	wg     sync.WaitGroup
+	done   chan struct{}
+
+	waiting atomic.Int32 // requests answered later
+
+	mu      sync.Mutex
+	expects map[uint32]*expected
+	open    map[uint32]bool // streams in the ledger
+	probes  map[uint32]*flow.Reflector
+	ended   bool
+}
+
+// expected is a stream that was asked for and has not joined.
+type expected struct {
+	spec    StreamSpec
+	arrived chan arrival
+}
+
+// arrival is a stream's first sign of life: its connection, or the address its datagram came from.
+type arrival struct {
+	fd   int // -1 for UDP
+	peer netip.AddrPort
+}
+
+func newSession(ctl *control) *session {
+	s := &session{
+		ctl:     ctl,
+		done:    make(chan struct{}),
+		expects: make(map[uint32]*expected),
+		open:    make(map[uint32]bool),
+		probes:  make(map[uint32]*flow.Reflector),
+	}
+	_, _ = rand.Read(s.token[:]) // documented never to fail
+	return s
+}
+
+// serve answers until the control connection ends or falls silent.
+func (s *session) serve() {
+	defer s.end()
+	s.ctl.patient = silence
+	s.drops = host.OpenSoftnet(host.Root)
+	defer s.drops.Close()
+	hello := &line{Type: typeHello, Proto: dialectName, V: Version, Token: hex.EncodeToString(s.token[:])}
+	if s.ctl.send(hello) != nil {
+		return
+	}
+	s.wg.Go(s.report)
+	for {
+		l, err := s.ctl.receive()
+		if err != nil {
+			return
+		}
+		switch l.Type {
+		case typeJoin:
+			s.later(l, s.join)
+		case typeClose:
+			s.later(l, s.close)
+		case typeOpen:
+			s.answer(l, s.expect(l))
+		case typeStart:
+			s.ledger.Start()
+			s.answer(l, nil)
+		case typeRate:
+			s.answer(l, s.rate(l.Rate))
+		}
+	}
+}
+
+func (s *session) answer(l *line, err error) {
+	out := &line{Type: typeDone, N: l.N}
+	if err != nil {
+		out.Type, out.Error = typeRefused, err.Error()
+	}
+	s.reply(out)
+}
+
+// reply sends an answer. A connection that does not take it is over, and the reader sees that.
+func (s *session) reply(l *line) {
+	if s.ctl.send(l) != nil {
+		_ = s.ctl.conn.Close()
+	}
+}
+
+// later answers a request that takes its time, while others are served. No more of them wait than there can be streams.
+func (s *session) later(l *line, f func(*line) (*line, error)) {
+	if s.waiting.Add(1) > maxStreams {
+		s.waiting.Add(-1)
+		s.answer(l, fmt.Errorf("more than %d requests at once", maxStreams))
+		return
+	}
+	s.wg.Go(func() {
+		defer s.waiting.Add(-1)
+		out, err := f(l)
+		if err != nil {
+			s.answer(l, err)
+			return
+		}
+		out.Type, out.N = typeDone, l.N
+		s.reply(out)
+	})
+}
+
+func (s *session) rate(bps int64) error {
+	if bps < 0 || bps > metric.MaxRate {
+		return fmt.Errorf("rate %d bit/s", bps)
+	}
+	return s.ledger.SetRate(bps)
+}
+
+// expect prepares for a stream.
+func (s *session) expect(l *line) error {
+	if err := l.Stream.validate(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := l.Stream.ID
+	switch {
+	case len(s.expects)+len(s.open)+len(s.probes) >= maxStreams:
+		return fmt.Errorf("more than %d streams", maxStreams)
+	case s.expects[id] != nil || s.open[id] || s.probes[id] != nil:
+		return fmt.Errorf("stream %d exists", id)
+	}
+	s.expects[id] = &expected{spec: *l.Stream, arrived: make(chan arrival, 1)}
+	return nil
+}
+
+// arrive brings an arrival to the stream that waits for it; what nobody waits for, and what comes twice, is let go.
+func (s *session) arrive(id uint32, a arrival) {
+	s.mu.Lock()
+	e := s.expects[id]
+	ok := false
+	if e != nil && (a.fd >= 0) == (e.spec.Proto == metric.TCP) {
+		select {
+		case e.arrived <- a:
+			ok = true
+		default:
+		}
+	}
+	s.mu.Unlock()
+	if !ok && a.fd >= 0 {
+		_ = unix.Close(a.fd)
+	}
+}
+
+// join waits for the stream's arrival and makes it a stream.
+func (s *session) join(l *line) (*line, error) {
+	s.mu.Lock()
+	e := s.expects[l.ID]
+	s.mu.Unlock()
+	if e == nil {
+		return nil, fmt.Errorf("stream %d was not opened", l.ID)
+	}
+	timeout := time.NewTimer(joinTimeout)
+	defer timeout.Stop()
+	var a arrival
+	var err error
+	select {
+	case a = <-e.arrived:
+	case <-timeout.C:
+		err = fmt.Errorf("nothing of %s stream %d arrived within %s", e.spec.Proto, l.ID, joinTimeout)
+	case <-s.done:
+		err = fmt.Errorf("the session ended")
+	}
+	var g *Grant
+	if err == nil {
+		g, err = s.make(e.spec, a)
+	}
+	s.mu.Lock()
+	delete(s.expects, l.ID)
+	s.mu.Unlock()
+	select {
+	case late := <-e.arrived:
+		if late.fd >= 0 {
+			_ = unix.Close(late.fd)
+		}
+	default:
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &line{Grant: g}, nil
+}
+
+// close ends streams and says what its own senders had sent.
+func (s *session) close(l *line) (*line, error) {
+	out := &line{}
+	var wg sync.WaitGroup
+	for _, c := range l.Close {
+		s.mu.Lock()
+		r := s.probes[c.ID]
+		delete(s.probes, c.ID)
+		delete(s.open, c.ID)
+		s.mu.Unlock()
+		if r != nil {
+			_ = r.Close()
+			continue
+		}
+		if tx, ok := s.ledger.CloseSender(c.ID); ok {
+			out.Close = append(out.Close, closing{ID: c.ID, Sent: tx.Packets})
+			continue
+		}
+		wg.Go(func() { s.ledger.FinishReceiver(c.ID, c.Sent) })
+	}
+	wg.Wait()
+	return out, nil
+}
+
+// report sends the stats, also where there are no streams: they are the far end's sign of life.
+func (s *session) report() {
+	tick := time.NewTicker(statsInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-tick.C:
+		}
+		st := &Stats{Jitter: &metric.Hist{}}
+		st.Load = s.ledger.Read(st.Jitter)
+		st.Mono = flow.Mono()
+		if st.Jitter.N() == 0 {
+			st.Jitter = nil
+		}
+		if n, ok := s.drops.Dropped(); ok {
+			st.Softnet = &n
+		}
+		if err := s.ledger.Broken(); err != nil {
+			st.Broken = err.Error()
+		}
+		s.reply(&line{Type: typeStats, Stats: st})
+	}
+}
+
+// end lets go of everything.
+func (s *session) end() {
+	_ = s.ctl.conn.Close()
+	close(s.done)
+	s.wg.Wait()
+	s.ledger.Close()
+	s.mu.Lock()
+	probes, expects := s.probes, s.expects
+	s.probes, s.expects = nil, nil
+	s.mu.Unlock()
+	for _, r := range probes {
+		_ = r.Close()
+	}
+	for _, e := range expects {
+		select {
+		case a := <-e.arrived:
+			if a.fd >= 0 {
+				_ = unix.Close(a.fd)
+			}
+		default:
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package flow
+
+import "github.com/ethtune/ethtune/engine/metric"
+
+// Tx is what a sender has done since it started. Counters only grow.
+type Tx struct {
+	Bytes   uint64     `json:"bytes"`             // of payload: acknowledged for TCP, handed to the kernel for UDP
+	Packets uint64     `json:"packets,omitempty"` // UDP: sequence numbers used up, those refused included
+	Refused uint64     `json:"refused,omitempty"` // UDP: datagrams this host's own stack did not take
+	Missed  uint64     `json:"missed,omitempty"`  // UDP: datagrams of the schedule given up because the thread was late
+	Retrans uint64     `json:"retrans,omitempty"` // TCP: segments sent again
+	RttMs   metric.Num `json:"rtt_ms,omitzero"`   // TCP: the kernel's smoothed round trip now
+}
+
+// add sums b in; the round trips are the caller's to average.
+func (a *Tx) add(b Tx) {
+	a.Bytes += b.Bytes
+	a.Packets += b.Packets
+	a.Refused += b.Refused
+	a.Missed += b.Missed
+	a.Retrans += b.Retrans
+}
+
+// Rx is what a receiver has seen since it started. Counters only grow, except that Lost shrinks when a datagram arrives
+// behind a later one.
+type Rx struct {
+	Bytes    uint64     `json:"bytes"`              // of payload
+	Packets  uint64     `json:"packets,omitempty"`  // UDP: distinct datagrams
+	Expected uint64     `json:"expected,omitempty"` // UDP: highest sequence number + 1; at the end what the sender sent
+	Copies   uint64     `json:"copies,omitempty"`   // UDP: datagrams that came again
+	Late     uint64     `json:"late,omitempty"`     // UDP: datagrams that came behind a later one
+	Drops    uint64     `json:"drops,omitempty"`    // UDP: dropped at the full socket buffer
+	NoDrops  bool       `json:"no_drops,omitempty"` // the kernel does not count Drops
+	JitterNs metric.Num `json:"jitter_ns,omitzero"` // UDP: RFC 3550 section 6.4.1, now
+	User     bool       `json:"user,omitempty"`     // UDP: a receive stamp was taken in user space
+}
+
+func (a *Rx) add(b Rx) {
+	a.Bytes += b.Bytes
+	a.Packets += b.Packets
+	a.Expected += b.Expected
+	a.Copies += b.Copies
+	a.Late += b.Late
+	a.Drops += b.Drops
+	a.NoDrops = a.NoDrops || b.NoDrops
+	a.User = a.User || b.User
+}
+
+// Lost is how many expected datagrams have not come.
+func (a Rx) Lost() uint64 {
+	if a.Packets >= a.Expected {
+		return 0
+	}
+	return a.Expected - a.Packets
+}
+
+// Sender is load that leaves this process.
+type Sender interface {
+	Start()
+	SetRate(bps int64) error // of payload; 0 takes the bound away
+	Tx() Tx                  // after Close: the final count
+	Close() error
+	Done() <-chan struct{}
+	Err() error
+}
+
+// Receiver is load that arrives at this process.
+type Receiver interface {
+	Start()
+	// Rx moves the jitter counted since the last such call to h; with nil it stays for the next.
+	Rx(h *metric.Hist) Rx
+	// Finish ends it once the sender's final count is known, so that what was lost at the tail is counted.
+	Finish(sent uint64) (Rx, error)
+	Close() error
+	Done() <-chan struct{}
+	Err() error
+}

@@ -1,0 +1,83 @@
+package flow
+
+import "encoding/binary"
+
+// Sizes of what the datagrams carry, in bytes.
+const (
+	HeaderSize = 32 // of every datagram of load; metric.MinUDPSize
+	ProbeSize  = 64 // of a probe datagram and of its echo, so that an echo is never larger than what asked for it
+)
+
+// Kinds of datagrams. The digit is the version of the layout.
+const (
+	kindLoad  = 0x45544c31 // "ETL1"
+	kindProbe = 0x45545031 // "ETP1"
+	kindEcho  = 0x45544531 // "ETE1"
+)
+
+// Flags of a header.
+const (
+	// flagHead marks the first datagram of a system call. Only its send stamp says when it was sent: the others wait in
+	// the batch, so jitter is taken from heads alone.
+	flagHead = 1 << 0
+	// flagKernel marks an echo whose receive stamp is the kernel's.
+	flagKernel = 1 << 1
+)
+
+// header begins every datagram, big endian: kind, stream, sequence, send stamp, flags, tag.
+type header struct {
+	kind  uint32
+	id    uint32
+	seq   uint64
+	sent  int64 // CLOCK_REALTIME ns of the sender
+	flags uint32
+	tag   uint32 // of the session, so that a stray datagram is not counted
+}
+
+func (h *header) put(b []byte) {
+	_ = b[HeaderSize-1]
+	binary.BigEndian.PutUint32(b[0:], h.kind)
+	binary.BigEndian.PutUint32(b[4:], h.id)
+	binary.BigEndian.PutUint64(b[8:], h.seq)
+	binary.BigEndian.PutUint64(b[16:], uint64(h.sent))
+	binary.BigEndian.PutUint32(b[24:], h.flags)
+	binary.BigEndian.PutUint32(b[28:], h.tag)
+}
+
+// get reads b and reports whether it is long enough to be a header; whether it is ours is for the caller to see.
+func (h *header) get(b []byte) bool {
+	if len(b) < HeaderSize {
+		return false
+	}
+	h.kind = binary.BigEndian.Uint32(b[0:])
+	h.id = binary.BigEndian.Uint32(b[4:])
+	h.seq = binary.BigEndian.Uint64(b[8:])
+	h.sent = int64(binary.BigEndian.Uint64(b[16:]))
+	h.flags = binary.BigEndian.Uint32(b[24:])
+	h.tag = binary.BigEndian.Uint32(b[28:])
+	return true
+}
+
+// echo is what the far end adds to a probe datagram behind its header.
+type echo struct {
+	count    uint64 // probe datagrams that arrived there so far
+	received int64  // CLOCK_REALTIME ns there
+	sent     int64  // CLOCK_REALTIME ns there
+}
+
+func (e *echo) put(b []byte) {
+	_ = b[ProbeSize-1]
+	binary.BigEndian.PutUint64(b[32:], e.count)
+	binary.BigEndian.PutUint64(b[40:], uint64(e.received))
+	binary.BigEndian.PutUint64(b[48:], uint64(e.sent))
+}
+
+func (e *echo) get(b []byte) bool {
+	if len(b) < ProbeSize {
+		return false
+	}
+	e.count = binary.BigEndian.Uint64(b[32:])
+	e.received = int64(binary.BigEndian.Uint64(b[40:]))
+	e.sent = int64(binary.BigEndian.Uint64(b[48:]))
+	return true
+}

@@ -1,0 +1,191 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// Ledger holds the streams of one end and sums them up, those that have ended included, so that no interval loses the
+// tail of a stream that was closed within it. The zero Ledger is empty.
+type Ledger struct {
+	mu        sync.Mutex
+	senders   map[uint32]Sender
+	receivers map[uint32]Receiver
+	tx        Tx // of streams that ended
+	rx        Rx
+}
+
+// Reading is the state of a Ledger. Streams are the live ones in the order of their ids.
+type Reading struct {
+	Tx      Tx             `json:"tx"`
+	Rx      Rx             `json:"rx"`
+	Streams []StreamCounts `json:"streams,omitempty"`
+}
+
+// StreamCounts is one live stream.
+type StreamCounts struct {
+	ID    uint32     `json:"id"`
+	Tx    bool       `json:"tx,omitempty"` // it sends
+	Bytes uint64     `json:"bytes"`
+	RttMs metric.Num `json:"rtt_ms,omitzero"`
+}
+
+// AddSender takes over s, not yet started.
+func (l *Ledger) AddSender(id uint32, s Sender) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.senders == nil {
+		l.senders = make(map[uint32]Sender)
+	}
+	l.senders[id] = s
+}
+
+// AddReceiver takes over r, not yet started.
+func (l *Ledger) AddReceiver(id uint32, r Receiver) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.receivers == nil {
+		l.receivers = make(map[uint32]Receiver)
+	}
+	l.receivers[id] = r
+}
+
+// Start lets the streams run that are not yet running.
+func (l *Ledger) Start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.receivers {
+		r.Start()
+	}
+	for _, s := range l.senders {
+		s.Start()
+	}
+}
+
+// SetRate gives every sender the rate.
+func (l *Ledger) SetRate(bps int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for id, s := range l.senders {
+		if err := s.SetRate(bps); err != nil {
+			errs = append(errs, fmt.Errorf("stream %d: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CloseSender ends a sender and returns its final count; false where there is none of that id.
+func (l *Ledger) CloseSender(id uint32) (Tx, bool) {
+	l.mu.Lock()
+	s, ok := l.senders[id]
+	l.mu.Unlock()
+	if !ok {
+		return Tx{}, false
+	}
+	_ = s.Close() // the socket is gone either way, and what it counted is there
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tx := s.Tx()
+	if _, still := l.senders[id]; still {
+		delete(l.senders, id)
+		l.tx.add(tx)
+	}
+	return tx, true
+}
+
+// FinishReceiver ends a receiver whose sender sent so many datagrams; false where there is none of that id.
+func (l *Ledger) FinishReceiver(id uint32, sent uint64) bool {
+	l.mu.Lock()
+	r, ok := l.receivers[id]
+	l.mu.Unlock()
+	if !ok {
+		return false
+	}
+	rx, _ := r.Finish(sent)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, still := l.receivers[id]; still {
+		delete(l.receivers, id)
+		l.rx.add(rx)
+	}
+	return true
+}
+
+// Close ends every stream.
+func (l *Ledger) Close() {
+	l.mu.Lock()
+	senders, receivers := slices.Collect(maps.Keys(l.senders)), slices.Collect(maps.Keys(l.receivers))
+	l.mu.Unlock()
+	for _, id := range senders {
+		l.CloseSender(id)
+	}
+	for _, id := range receivers {
+		l.FinishReceiver(id, 0)
+	}
+}
+
+// Broken returns the first error by which a stream ended itself.
+func (l *Ledger) Broken() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, s := range l.senders {
+		if err := s.Err(); err != nil {
+			return fmt.Errorf("stream %d: %w", id, err)
+		}
+	}
+	for id, r := range l.receivers {
+		if err := r.Err(); err != nil {
+			return fmt.Errorf("stream %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// Read sums up. The jitter of the interval since the last Read goes to h.
+func (l *Ledger) Read(h *metric.Hist) Reading {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := Reading{Tx: l.tx, Rx: l.rx, Streams: make([]StreamCounts, 0, len(l.senders)+len(l.receivers))}
+	var rtt, jitter mean
+	for id, s := range l.senders {
+		tx := s.Tx()
+		out.Tx.add(tx)
+		rtt.add(tx.RttMs)
+		out.Streams = append(out.Streams, StreamCounts{ID: id, Tx: true, Bytes: tx.Bytes, RttMs: tx.RttMs})
+	}
+	for id, r := range l.receivers {
+		rx := r.Rx(h)
+		out.Rx.add(rx)
+		jitter.add(rx.JitterNs)
+		out.Streams = append(out.Streams, StreamCounts{ID: id, Bytes: rx.Bytes})
+	}
+	out.Tx.RttMs, out.Rx.JitterNs = rtt.num(), jitter.num()
+	slices.SortFunc(out.Streams, func(a, b StreamCounts) int { return int(a.ID) - int(b.ID) })
+	return out
+}
+
+// mean is the mean of the numbers that are there.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(v metric.Num) {
+	if f, ok := v.Get(); ok {
+		m.sum += f
+		m.n++
+	}
+}
+
+func (m *mean) num() metric.Num {
+	if m.n == 0 {
+		return metric.Num{}
+	}
+	return metric.N(m.sum / float64(m.n))
+}

@@ -1,0 +1,102 @@
+package flow
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ctlSize holds one receive stamp: a control header and two 64-bit numbers.
+var ctlSize = unix.CmsgSpace(16)
+
+// batch is the memory of sendmmsg and recvmmsg, allocated once: n datagrams of up to size bytes.
+type batch struct {
+	hdr  []unix.Mmsghdr
+	iov  []unix.Iovec
+	buf  []byte
+	ctl  []byte // one receive stamp a datagram; nil in a batch to be sent
+	size int
+}
+
+func newBatch(n, size int, receive bool) *batch {
+	b := &batch{
+		hdr:  make([]unix.Mmsghdr, n),
+		iov:  make([]unix.Iovec, n),
+		buf:  make([]byte, n*size),
+		size: size,
+	}
+	if receive {
+		b.ctl = make([]byte, n*ctlSize)
+	}
+	for i := range b.hdr {
+		b.iov[i].Base = &b.buf[i*size]
+		b.iov[i].SetLen(size)
+		b.hdr[i].Hdr.Iov = &b.iov[i]
+		b.hdr[i].Hdr.SetIovlen(1)
+		if receive {
+			b.hdr[i].Hdr.Control = &b.ctl[i*ctlSize]
+			b.hdr[i].Hdr.SetControllen(ctlSize)
+		}
+	}
+	return b
+}
+
+// data is the i-th datagram's memory.
+func (b *batch) data(i int) []byte { return b.buf[i*b.size : (i+1)*b.size] }
+
+// received is the i-th datagram as it came.
+func (b *batch) received(i int) []byte { return b.data(i)[:min(int(b.hdr[i].Len), b.size)] }
+
+// send sends the first n datagrams and returns how many the kernel took.
+func (b *batch) send(fd, n int) (int, error) {
+	r, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.hdr[0])), uintptr(n),
+		unix.MSG_NOSIGNAL, 0, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return int(r), nil
+}
+
+// receive waits for one datagram and takes as many as are there.
+func (b *batch) receive(fd int) (int, error) {
+	r, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.hdr[0])), uintptr(len(b.hdr)),
+		unix.MSG_WAITFORONE, 0, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return int(r), nil
+}
+
+// stamp returns the kernel's receive stamp of the i-th datagram in CLOCK_REALTIME ns, false where it gave none, and
+// makes its control memory ready for the next call.
+func (b *batch) stamp(i int) (int64, bool) {
+	h := &b.hdr[i].Hdr
+	n := int(h.Controllen)
+	h.SetControllen(ctlSize)
+	return parseStamp(b.ctl[i*ctlSize : i*ctlSize+min(max(n, 0), ctlSize)])
+}
+
+// parseStamp reads a control message of SO_TIMESTAMPNS. Kernels before 5.1 know only the old form, whose numbers are as
+// wide as a long.
+func parseStamp(ctl []byte) (int64, bool) {
+	if len(ctl) < unix.SizeofCmsghdr {
+		return 0, false
+	}
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&ctl[0]))
+	if h.Level != unix.SOL_SOCKET || (h.Type != unix.SO_TIMESTAMPNS_NEW && h.Type != unix.SO_TIMESTAMPNS_OLD) {
+		return 0, false
+	}
+	data := ctl[unix.CmsgLen(0):]
+	if n := int(h.Len) - unix.CmsgLen(0); n >= 0 && n < len(data) {
+		data = data[:n]
+	}
+	switch {
+	case len(data) >= 16:
+		return int64(binary.NativeEndian.Uint64(data))*1e9 + int64(binary.NativeEndian.Uint64(data[8:])), true
+	case len(data) >= 8:
+		sec, ns := int32(binary.NativeEndian.Uint32(data)), int32(binary.NativeEndian.Uint32(data[4:]))
+		return int64(sec)*1e9 + int64(ns), true
+	}
+	return 0, false
+}

@@ -1,0 +1,240 @@
+package flow
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+var loop = netip.MustParseAddr("127.0.0.1")
+
+// udpPair is two connected UDP sockets on the loopback.
+func udpPair(t testing.TB) (int, int) {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: loop.AsSlice()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// The port is held until both sockets have it.
+	a, err := DialUDP(netip.AddrPort{}, c.LocalAddr().(*net.UDPAddr).AddrPort(), metric.Socket{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sa, err := unix.Getsockname(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := DialUDP(netip.AddrPort{}, netip.AddrPortFrom(loop, uint16(sa.(*unix.SockaddrInet4).Port)), metric.Socket{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := unix.Getsockname(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Connect(a, other); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+// wait waits until ok.
+func wait(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 5000 {
+		if ok() {
+			return
+		}
+		<-tick.C
+	}
+	t.Fatalf("never %s", what)
+}
+
+func TestUDPStream(t *testing.T) {
+	a, b := udpPair(t)
+	tx, rx := NewUDPSender(a, 3, 4, 500, 40e6), NewUDPReceiver(b, 3, 4, 500)
+	rx.Start()
+	tx.Start()
+	wait(t, "received 500", func() bool { return rx.Rx(nil).Packets > 500 })
+	if err := tx.SetRate(0); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "received 50000", func() bool { return rx.Rx(nil).Packets > 50_000 })
+	if err := tx.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sent := tx.Tx()
+	var h metric.Hist
+	got := rx.Rx(&h)
+	final, err := rx.Finish(sent.Packets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if final.Expected != sent.Packets || final.Lost()+final.Packets != sent.Packets || final.Copies > 0 {
+		t.Errorf("sent %+v, received %+v", sent, final)
+	}
+	if got.User || got.JitterNs.IsZero() || h.N() == 0 || got.NoDrops {
+		t.Errorf("received %+v, %d jitters", got, h.N())
+	}
+}
+
+// What the sender sent last and nobody received is lost, although no later datagram shows the gap.
+func TestTailLoss(t *testing.T) {
+	a, b := udpPair(t)
+	rx := NewUDPReceiver(b, 3, 4, 500)
+	rx.Start()
+	if err := unix.Close(a); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := rx.Finish(10); err != nil || got.Lost() != 10 {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func TestForeignDatagramsDoNotCount(t *testing.T) {
+	a, b := udpPair(t)
+	rx := NewUDPReceiver(b, 3, 4, 500)
+	rx.Start()
+	for _, h := range []header{{kind: kindLoad, id: 3, tag: 5}, {kind: kindLoad, id: 2, tag: 4}, {kind: kindProbe, id: 3, tag: 4}} {
+		d := make([]byte, 500)
+		h.put(d)
+		if _, err := unix.Write(a, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := make([]byte, 500)
+	(&header{kind: kindLoad, id: 3, tag: 4}).put(good)
+	if _, err := unix.Write(a, good); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "received", func() bool { return rx.Rx(nil).Packets > 0 })
+	if got := rx.Rx(nil); got.Packets != 1 || got.Bytes != 500 {
+		t.Errorf("%+v", got)
+	}
+	rx.Close()
+	unix.Close(a)
+}
+
+func TestProbeOverLoopback(t *testing.T) {
+	a, b := udpPair(t)
+	r := NewReflector(b, 1, 2)
+	r.Start()
+	p, err := NewProbe(a, 1, 2, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Start()
+	var last *ProbeReading
+	wait(t, "100 echoes", func() bool { last = p.Read(Mono()); return last.Back.Packets > 100 && !last.RttMs.IsZero() })
+	if last.User || last.Out.Lost+last.Back.Lost > 50 {
+		t.Errorf("%+v", last)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A sender that is blocked because nobody reads ends when it is told to.
+func TestCloseWakesABlockedSender(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[1])
+	s, err := NewTCPSender(fds[0], 1<<20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	wait(t, "blocked", func() bool { return CPU() > 0 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHotPathDoesNotAllocate(t *testing.T) {
+	a, b := udpPair(t)
+	tx, rx := NewUDPSender(a, 3, 4, 1472, 0), NewUDPReceiver(b, 3, 4, 1472)
+	defer tx.Close()
+	defer rx.Close()
+	var seq uint64
+	round := func() {
+		tx.fill(seq, 8)
+		n, err := tx.b.send(a, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq += uint64(n)
+		if n, err = rx.b.receive(b); err != nil {
+			t.Fatal(err)
+		}
+		rx.count(n)
+	}
+	if n := testing.AllocsPerRun(200, round); n != 0 {
+		t.Errorf("%v allocations a batch", n)
+	}
+	var s schedule
+	s.rebase(0, 0, 1e9, 1472)
+	if n := testing.AllocsPerRun(200, func() { seq += s.due(Mono(), seq) }); n != 0 {
+		t.Errorf("%v allocations a schedule", n)
+	}
+}
+
+func BenchmarkUDPBatch(b *testing.B) {
+	x, y := udpPair(b)
+	tx, rx := NewUDPSender(x, 3, 4, 1472, 0), NewUDPReceiver(y, 3, 4, 1472)
+	defer tx.Close()
+	defer rx.Close()
+	b.SetBytes(maxBatch * 1472)
+	b.ReportAllocs()
+	var seq uint64
+	for b.Loop() {
+		tx.fill(seq, maxBatch)
+		n, err := tx.b.send(x, maxBatch)
+		if err != nil {
+			b.Fatal(err)
+		}
+		seq += uint64(n)
+		for got := 0; got < n; {
+			k, err := rx.b.receive(y)
+			if err != nil {
+				b.Fatal(err)
+			}
+			rx.count(k)
+			got += k
+		}
+	}
+}
+
+// BenchmarkCount is what a received batch costs beyond the system call.
+func BenchmarkCount(b *testing.B) {
+	x, y := udpPair(b)
+	rx := NewUDPReceiver(y, 3, 4, 1472)
+	defer rx.Close()
+	defer unix.Close(x)
+	b.SetBytes(maxBatch * 1472)
+	b.ReportAllocs()
+	var seq uint64
+	for b.Loop() {
+		for i := range maxBatch {
+			rx.b.hdr[i].Len = 1472
+			(&header{kind: kindLoad, id: 3, tag: 4, seq: seq, flags: flagHead}).put(rx.b.data(i))
+			seq++
+		}
+		rx.count(maxBatch)
+	}
+}

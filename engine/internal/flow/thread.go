@@ -1,0 +1,100 @@
+package flow
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// errClosed is the answer of a stream whose socket is closed.
+var errClosed = errors.New("stream is closed")
+
+// thread is the common part of every stream: a socket that it owns and the loop that keeps it busy.
+type thread struct {
+	fd   int
+	loop func() error
+	stop atomic.Bool
+	done chan struct{}
+	err  error // the loop's; good once done is closed
+
+	mu      sync.Mutex // guards what follows, and fd against use after close
+	started bool
+	closed  bool
+}
+
+// own takes over fd.
+func (t *thread) own(fd int, loop func() error) {
+	t.fd, t.loop, t.done = fd, loop, make(chan struct{})
+}
+
+// Start lets the traffic run. It may be called once; after Close it does nothing.
+func (t *thread) Start() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.started || t.closed || t.stop.Load() {
+		return
+	}
+	t.started = true
+	crew.join()
+	go func() {
+		defer close(t.done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		m := crew.enter()
+		defer crew.leave(m)
+		t.err = t.loop()
+	}()
+}
+
+// Done is closed when the traffic has ended: by Close, by the peer, or by an error that Err then returns.
+func (t *thread) Done() <-chan struct{} { return t.done }
+
+// Err is why the traffic ended by itself; nil while it runs and after an orderly end.
+func (t *thread) Err() error {
+	select {
+	case <-t.done:
+		return t.err
+	default:
+		return nil
+	}
+}
+
+// use calls f with the socket, unless it is closed.
+func (t *thread) use(f func(fd int) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return errClosed
+	}
+	return f(t.fd)
+}
+
+// halt ends the loop and waits for it; the socket stays open to be asked for its last numbers.
+func (t *thread) halt() {
+	t.stop.Store(true)
+	t.mu.Lock()
+	started := t.started
+	if !t.closed {
+		// This wakes a thread that is blocked in the socket. On one that has lost its peer it fails, and nothing blocks.
+		_ = unix.Shutdown(t.fd, unix.SHUT_RDWR)
+	}
+	t.mu.Unlock()
+	if started {
+		<-t.done
+	}
+}
+
+// Close ends the traffic and closes the socket. It may be called more than once and by any goroutine.
+func (t *thread) Close() error {
+	t.halt()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	return unix.Close(t.fd)
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+const second = int64(time.Second)
+
+func udpSpec(mode metric.Mode) metric.Spec {
+	return metric.Spec{Proto: metric.UDP, Mode: mode, Streams: 1}
+}
+
+// farStats is what a far receiver says at mono of its own clock.
+func farStats(mono int64, rx flow.Rx) *native.Stats {
+	return &native.Stats{Mono: mono, Load: flow.Reading{Rx: rx, Streams: []flow.StreamCounts{{ID: 7, Bytes: rx.Bytes}}}}
+}
+
+// tick is one reading of an UDP load out.
+func tick(m *meter, n int64, tx flow.Tx, far ...*native.Stats) *metric.Frame {
+	r := reading{
+		mono: n * second / 10, spec: udpSpec(metric.ModeOut), streams: []streamRef{{7, metric.Out}}, far: far,
+		load: flow.Reading{Tx: tx, Streams: []flow.StreamCounts{{ID: 7, Tx: true, Bytes: tx.Bytes}}},
+	}
+	return m.frames(r)[0]
+}
+
+func num(t *testing.T, what string, n metric.Num, want float64) {
+	t.Helper()
+	if v, ok := n.Get(); !ok || v < want*0.999 || v > want*1.001 {
+		t.Errorf("%s: %v %v, want %v", what, v, ok, want)
+	}
+}
+
+func TestFarRateIsOverFarTime(t *testing.T) {
+	var m meter
+	tick(&m, 1, flow.Tx{}, farStats(500*second, flow.Rx{}))
+	f := tick(&m, 2, flow.Tx{Bytes: 1000}, farStats(500*second+second/5, flow.Rx{Bytes: 1000}))
+	num(t, "sent", f.TxBps, 80_000)
+	num(t, "arrived over the far end's 200 ms", f.RxBps, 40_000)
+	num(t, "of the stream", f.Streams[0].RxBps, 40_000)
+}
+
+func TestNoWordFromFarIsAGapThatTheNextCovers(t *testing.T) {
+	var m meter
+	tick(&m, 1, flow.Tx{}, farStats(500*second, flow.Rx{}))
+	f := tick(&m, 2, flow.Tx{Bytes: 1000, Packets: 1})
+	if !f.RxBps.IsZero() || !f.Lost.IsZero() || !f.LossPct.IsZero() || f.LostAt != nil || !f.Streams[0].RxBps.IsZero() {
+		t.Errorf("numbers without a report: %+v", f)
+	}
+	num(t, "sent", f.TxBps, 80_000)
+	f = tick(&m, 3, flow.Tx{}, farStats(500*second+second/10, flow.Rx{Bytes: 1000}), farStats(500*second+second/5, flow.Rx{Bytes: 3000}))
+	num(t, "arrived", f.RxBps, 120_000)
+}
+
+func TestLossPlaces(t *testing.T) {
+	type step struct {
+		refused, packets, expected, drops uint64
+		softnet                           uint64
+		lost, sender, socket, nic, path   float64
+	}
+	for name, steps := range map[string][]step{
+		"path":            {{packets: 90, expected: 100, lost: 10, path: 10}},
+		"sender":          {{refused: 4, packets: 90, expected: 100, lost: 10, sender: 4, path: 6}},
+		"socket":          {{drops: 10, packets: 90, expected: 100, lost: 10, socket: 10}},
+		"drop seen early": {{drops: 10, packets: 90, expected: 90}, {drops: 10, packets: 180, expected: 200, lost: 20, socket: 10, path: 10}},
+		"backlog":         {{softnet: 3, packets: 90, expected: 100, lost: 10, nic: 3, path: 7}},
+		"others' backlog": {{softnet: 500, packets: 90, expected: 100, lost: 10, nic: 10}},
+		"reordered":       {{packets: 90, expected: 100, lost: 10, path: 10}, {packets: 105, expected: 105}, {packets: 190, expected: 205, lost: 5, path: 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m meter
+			tick(&m, 1, flow.Tx{}, farStats(second, flow.Rx{}))
+			var softnet uint64
+			for i, s := range steps {
+				n := int64(i + 2)
+				softnet += s.softnet
+				st := farStats(n*second, flow.Rx{Packets: s.packets, Expected: s.expected, Drops: s.drops})
+				st.Softnet = &softnet
+				f := tick(&m, n, flow.Tx{Refused: s.refused}, st)
+				num(t, "lost", f.Lost, s.lost)
+				num(t, "sender", f.LostAt.Sender, s.sender)
+				num(t, "socket", f.LostAt.Socket, s.socket)
+				num(t, "path", f.LostAt.Path, s.path)
+				if f.LostAt.NIC.Or(0) != s.nic {
+					t.Errorf("nic: %v, want %v", f.LostAt.NIC, s.nic)
+				}
+			}
+		})
+	}
+}
+
+func TestSocketDropsNotCounted(t *testing.T) {
+	var m meter
+	tick(&m, 1, flow.Tx{}, farStats(second, flow.Rx{}))
+	f := tick(&m, 2, flow.Tx{}, farStats(2*second, flow.Rx{Packets: 9, Expected: 10, NoDrops: true}))
+	if !f.LostAt.Socket.IsZero() || !f.LostAt.NIC.IsZero() {
+		t.Errorf("%+v", f.LostAt)
+	}
+}
+
+func TestSilentProbeIsAbsent(t *testing.T) {
+	for _, p := range []*flow.ProbeReading{nil, {}} {
+		var m meter
+		r := reading{mono: second, spec: metric.DefaultSpec(), probe: p}
+		f := m.frames(r)[0]
+		if !f.Lost.IsZero() || !f.LossPct.IsZero() || f.LossFrom != "" || !f.RttMs.IsZero() {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestMetronome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		m := metronome{next: start.Add(interval), every: interval}
+		at := func(d time.Duration) time.Time { return start.Add(d) }
+		for _, s := range []struct {
+			now  time.Duration
+			late int
+			wait time.Duration
+		}{
+			{100 * time.Millisecond, 0, 100 * time.Millisecond},
+			{240 * time.Millisecond, 0, 60 * time.Millisecond}, // under half an interval
+			{360 * time.Millisecond, 1, 40 * time.Millisecond},
+			{720 * time.Millisecond, 3, 80 * time.Millisecond}, // 400, 500 and 600 were passed over, 700 is in time
+		} {
+			timer := time.NewTimer(s.now - time.Since(start))
+			<-timer.C
+			if late := m.advance(time.Now()); late != s.late {
+				t.Errorf("at %v: %d late, want %d", s.now, late, s.late)
+			}
+			if w := m.wait(at(s.now)); w != s.wait {
+				t.Errorf("at %v: waits %v, want %v", s.now, w, s.wait)
+			}
+		}
+	})
+}
+
+func TestPlan(t *testing.T) {
+	have := []stream{{Opened: native.Opened{ID: 1}, dir: metric.Out}, {Opened: native.Opened{ID: 2}, dir: metric.Out}}
+	base := metric.Spec{Proto: metric.TCP, Mode: metric.ModeOut, Streams: 2}
+	with := func(f func(*metric.Spec)) metric.Spec { s := base; f(&s); return s }
+	for name, c := range map[string]struct {
+		want                   metric.Spec
+		keep, surplus, missing int
+		reopen                 bool
+	}{
+		"same":    {base, 2, 0, 0, false},
+		"rate":    {with(func(s *metric.Spec) { s.RateBps = 1e6 }), 2, 0, 0, false},
+		"fewer":   {with(func(s *metric.Spec) { s.Streams = 1 }), 1, 1, 0, false},
+		"more":    {with(func(s *metric.Spec) { s.Streams = 5 }), 2, 0, 3, false},
+		"both":    {with(func(s *metric.Spec) { s.Mode = metric.ModeBoth }), 2, 0, 2, false},
+		"turned":  {with(func(s *metric.Spec) { s.Mode = metric.ModeIn }), 0, 2, 2, false},
+		"udp":     {with(func(s *metric.Spec) { s.Proto = metric.UDP }), 0, 2, 2, true},
+		"buffers": {with(func(s *metric.Spec) { s.Far.RcvBuf = 1 << 20 }), 0, 2, 2, true},
+	} {
+		p := plan(base, have, c.want)
+		if len(p.keep) != c.keep || len(p.surplus) != c.surplus || len(p.missing) != c.missing || p.reopen != c.reopen {
+			t.Errorf("%s: keep %d, surplus %d, missing %d, reopen %v", name, len(p.keep), len(p.surplus), len(p.missing), p.reopen)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/internal/host"
+	"github.com/ethtune/ethtune/engine/metric"
+)
+
+// interval is how often there is a Frame.
+const interval = 100 * time.Millisecond
+
+// measures is what the sampler reads beside the streams, and what it remembers from tick to tick.
+type measures struct {
+	busy    *host.Busy
+	softnet *host.Softnet
+	meter   meter
+	process int64 // CPU ns at the last tick
+	traffic int64
+	broken  string // the last stream that ended by itself, to be told once
+}
+
+// begin makes now the start of the first interval.
+func (m *measures) begin() {
+	m.meter.begin(flow.Mono())
+	m.process, _ = host.ProcessCPU()
+	m.traffic = flow.CPU()
+	m.busy.Share()
+}
+
+// run samples until the Engine is closed or the peer is gone.
+func (e *Engine) run() {
+	defer close(e.done)
+	beat := metronome{next: time.Now().Add(interval), every: interval}
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.quit:
+			return
+		case <-e.client.Done():
+			e.lose()
+			return
+		case <-timer.C:
+		}
+		late := beat.advance(time.Now())
+		e.sample(late)
+		timer.Reset(beat.wait(time.Now()))
+	}
+}
+
+// lose is the end of an Engine whose peer is gone. All that sends ends now, not when the caller comes to close.
+func (e *Engine) lose() {
+	err := e.client.Err()
+	if err == nil {
+		return
+	}
+	e.mu.Lock()
+	e.err = err
+	probe := e.probe
+	e.probe = nil
+	e.mu.Unlock()
+	e.client.Load.Close()
+	if probe != nil {
+		_ = probe.Close() // there is nobody left to tell
+	}
+	e.note("traffic ended: %s", err)
+}
+
+// sample reads everything once and puts the Frames into the feed.
+func (e *Engine) sample(late int) {
+	e.mu.Lock()
+	if e.started.IsZero() {
+		e.mu.Unlock()
+		return
+	}
+	m := &e.measures
+	s := reading{late: late, far: e.client.Stats(), jitter: &metric.Hist{}, spec: e.spec}
+	for _, st := range e.streams {
+		s.streams = append(s.streams, streamRef{id: st.ID, dir: st.dir})
+	}
+	s.load = e.client.Load.Read(s.jitter)
+	s.mono, s.wall, s.t = flow.Mono(), time.Now(), e.now()
+	if e.probe != nil {
+		s.probe = e.probe.Read(s.mono)
+	}
+	if n, ok := m.softnet.Dropped(); ok {
+		s.softnet = &n
+	}
+	s.cpu = m.busy.Share()
+	s.self = m.selfCPU(s.mono - m.meter.near.mono)
+	frames := m.meter.frames(s)
+	broken := e.brokenStream(s)
+	e.mu.Unlock()
+	for _, f := range frames {
+		e.feed.Put(f)
+	}
+	if broken != "" {
+		e.note("stream ended: %s", broken)
+	}
+}
+
+// selfCPU is what this process used beside its traffic threads in the last ns nanoseconds, in percent of one processor.
+func (m *measures) selfCPU(ns int64) metric.Num {
+	process, ok := host.ProcessCPU()
+	traffic := flow.CPU()
+	used := process - m.process - (traffic - m.traffic)
+	m.process, m.traffic = process, traffic
+	if !ok || ns <= 0 {
+		return metric.Num{}
+	}
+	return metric.N(100 * float64(max(used, 0)) / float64(ns))
+}
+
+// brokenStream is the reason of a stream that ended by itself since it was last asked; empty where none did.
+func (e *Engine) brokenStream(s reading) string {
+	now := ""
+	if err := e.client.Load.Broken(); err != nil {
+		now = err.Error()
+	}
+	for _, st := range s.far {
+		if st.Broken != "" && now == "" {
+			now = "far end: " + st.Broken
+		}
+	}
+	if now == "" || now == e.measures.broken {
+		return ""
+	}
+	e.measures.broken = now
+	return now
+}
