@@ -309,7 +309,7 @@ func (b *Bench) open(set knob.Setting) metric.Mark {
 // close completes a copy of m and puts that into the feed: the open one has readers.
 func (b *Bench) close(m metric.Mark, res knob.Result) metric.Mark {
 	m.From, m.Got, m.Outcome, m.Reason = res.From, res.Got, string(res.Outcome), res.Reason
-	for _, c := range res.Also {
+	for _, c := range knob.FoldChanges(res.Also) {
 		m.Also = append(m.Also, metric.Also{Knob: c.Knob, From: c.From, To: c.To})
 	}
 	b.mu.Lock()
@@ -321,8 +321,8 @@ func (b *Bench) close(m metric.Mark, res knob.Result) metric.Mark {
 }
 
 // Close undoes at both ends what was turned, ends the traffic and lets go of both Rigs. It returns what was put back,
-// each with its side: From is the value before, Got the one read again. An error names what could not be.
-// A second call returns the same list.
+// each with its side and a group as one: From is the value before, Got the one read again. An error names what could not
+// be. A second call returns the same list.
 func (b *Bench) Close(ctx context.Context) ([]knob.Result, error) {
 	b.turning.Lock()
 	defer b.turning.Unlock()
@@ -342,6 +342,7 @@ func (b *Bench) Close(ctx context.Context) ([]knob.Result, error) {
 			}
 			b.left = append(b.left, r)
 		}
+		b.left = knob.Fold(b.left)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", end.side, err))
 		}

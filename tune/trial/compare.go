@@ -13,8 +13,12 @@ const (
 	Zone = 3.0
 	// LossZone is the same for loss, in percentage points.
 	LossZone = 0.1
-	// block is the bootstrap's block in samples: half a second at 10 Hz, longer than TCP's own oscillation on a LAN.
-	block = 5
+	// JitterFloor is the change of jitter in milliseconds below which nothing is called an effect: the kernel's own
+	// receive stamps scatter by 1 to 2 us on an idle veth pair (measured 2026-11, Linux 6.18).
+	JitterFloor = 0.002
+	// block is the bootstrap's block in samples: a second at 10 Hz, longer than TCP's own oscillation on a LAN and than a
+	// scheduler's mood.
+	block = 10
 	// draws is the number of bootstrap resamples; the ends of a 95 % interval are then good to a few per cent of its width.
 	draws = 400
 	// fewest is the number of samples on each side below which nothing is said.
@@ -31,8 +35,8 @@ type Difference struct {
 }
 
 // Compare compares the medians of a (before) and b (after). Samples are in the order they were taken; NaN is skipped.
-// more says whether more is better.
-func Compare(a, b []float64, more bool) Difference {
+// more says whether more is better, floor the change in the samples' own unit that is too small to matter.
+func Compare(a, b []float64, more bool, floor float64) Difference {
 	a, b = present(a), present(b)
 	d := Difference{Lo: math.NaN(), Hi: math.NaN(), Answer: Unsure}
 	if len(a) > 0 {
@@ -48,7 +52,7 @@ func Compare(a, b []float64, more bool) Difference {
 	ma, mb := d.Before.Float(), d.After.Float()
 	if ma <= 0 {
 		switch {
-		case mb <= 0:
+		case mb <= floor:
 			d.Answer = NoChange
 		case more:
 			d.Answer = Better
@@ -63,22 +67,23 @@ func Compare(a, b []float64, more bool) Difference {
 		d.Reason = "drifting before"
 		return d
 	}
-	d.Answer = answer(d.DeltaPct.Float(), d.Lo, d.Hi, more)
+	zone := max(Zone, 100*floor/ma)
+	d.Answer = answer(d.DeltaPct.Float(), d.Lo, d.Hi, zone, more)
 	return d
 }
 
-// answer turns a difference and its interval into a word.
-func answer(delta, lo, hi float64, more bool) Answer {
+// answer turns a difference and its interval into a word. Within zone nothing has changed.
+func answer(delta, lo, hi, zone float64, more bool) Answer {
 	up, down := Better, Worse
 	if !more {
 		up, down = Worse, Better
 	}
 	switch {
-	case lo > -Zone && hi < Zone:
+	case lo > -zone && hi < zone:
 		return NoChange
-	case lo > 0 && delta > Zone:
+	case lo > 0 && delta > zone:
 		return up
-	case hi < 0 && delta < -Zone:
+	case hi < 0 && delta < -zone:
 		return down
 	}
 	return Unsure

@@ -2,5 +2,5 @@
 // and says how sure the answer is. It is pure: samples in, a [Verdict] out.
 //
 // Noise is not an effect. Samples taken every 100 ms follow each other, so the interval comes from a bootstrap of blocks
-// of half a second and not of single samples.
+// of a second and not of single samples.
 package trial

@@ -136,8 +136,8 @@ func (j *Judge) judge(t *turn, until float64) []*Verdict {
 	for _, o := range moved[:len(moved)-1] {
 		base.With = append(base.With, o.N)
 	}
-	bps := base.with(Bandwidth, Compare(a.bps, b.bps, true))
-	jit := base.with(Jitter, Compare(a.jitter, b.jitter, false))
+	bps := base.with(Bandwidth, Compare(a.bps, b.bps, true, 0))
+	jit := base.with(Jitter, Compare(a.jitter, b.jitter, false, JitterFloor))
 	loss := base.with(Loss, CompareLoss(a.lost, a.packets, b.lost, b.packets))
 	return []*Verdict{bps, jit, loss}
 }

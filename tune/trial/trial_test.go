@@ -23,23 +23,25 @@ func noisy(seed uint64, n int, mean, sd float64) []float64 {
 
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		a, b []float64
-		more bool
-		want Answer
+		name  string
+		a, b  []float64
+		more  bool
+		floor float64
+		want  Answer
 	}{
-		{"a quarter is left", noisy(1, 60, 30, 0.03), noisy(2, 30, 7.4, 0.03), true, Worse},
-		{"four times", noisy(1, 60, 7.4, 0.03), noisy(2, 30, 30, 0.03), true, Better},
-		{"jitter up", noisy(1, 60, 4, 0.1), noisy(2, 30, 20, 0.1), false, Worse},
-		{"the same", noisy(1, 80, 30, 0.005), noisy(2, 30, 30, 0.005), true, NoChange},
-		{"small within noise", noisy(1, 80, 30, 0.15), noisy(2, 30, 30.5, 0.15), true, Unsure},
-		{"too few", noisy(1, 5, 30, 0.01), noisy(2, 30, 3, 0.01), true, Unsure},
-		{"nothing", nil, nil, true, Unsure},
-		{"zero and zero", make([]float64, 20), make([]float64, 20), true, NoChange},
-		{"from zero", make([]float64, 20), noisy(2, 30, 3, 0.01), true, Better},
-		{"drifting", append(noisy(1, 40, 30, 0.01), noisy(3, 40, 20, 0.01)...), noisy(2, 30, 10, 0.01), true, Unsure},
+		{"a quarter is left", noisy(1, 60, 30, 0.03), noisy(2, 30, 7.4, 0.03), true, 0, Worse},
+		{"four times", noisy(1, 60, 7.4, 0.03), noisy(2, 30, 30, 0.03), true, 0, Better},
+		{"jitter up", noisy(1, 60, 4, 0.1), noisy(2, 30, 20, 0.1), false, 2, Worse},
+		{"jitter up by less than stamps scatter", noisy(1, 60, 0.7, 0.1), noisy(2, 30, 1.3, 0.1), false, 2, NoChange},
+		{"the same", noisy(1, 80, 30, 0.005), noisy(2, 30, 30, 0.005), true, 0, NoChange},
+		{"small within noise", noisy(1, 80, 30, 0.15), noisy(2, 30, 30.5, 0.15), true, 0, Unsure},
+		{"too few", noisy(1, 5, 30, 0.01), noisy(2, 30, 3, 0.01), true, 0, Unsure},
+		{"nothing", nil, nil, true, 0, Unsure},
+		{"zero and zero", make([]float64, 20), make([]float64, 20), true, 0, NoChange},
+		{"from zero", make([]float64, 20), noisy(2, 30, 3, 0.01), true, 0, Better},
+		{"drifting", append(noisy(1, 40, 30, 0.01), noisy(3, 40, 20, 0.01)...), noisy(2, 30, 10, 0.01), true, 0, Unsure},
 	} {
-		d := Compare(c.a, c.b, c.more)
+		d := Compare(c.a, c.b, c.more, c.floor)
 		if d.Answer != c.want {
 			t.Errorf("%s: %s (delta %v, %v to %v, %s), want %s", c.name, d.Answer, d.DeltaPct, d.Lo, d.Hi, d.Reason, c.want)
 		}
@@ -51,7 +53,7 @@ func TestNoiseIsNotAnEffect(t *testing.T) {
 	wrong := 0
 	const runs = 200
 	for i := range uint64(runs) {
-		d := Compare(noisy(2*i, 80, 30, 0.05), noisy(2*i+1, 30, 30, 0.05), true)
+		d := Compare(noisy(2*i, 80, 30, 0.05), noisy(2*i+1, 30, 30, 0.05), true, 0)
 		if d.Answer == Better || d.Answer == Worse {
 			wrong++
 		}
@@ -167,6 +169,6 @@ func TestJudgeAddsDirectionsOfOneTick(t *testing.T) {
 func BenchmarkJudge(b *testing.B) {
 	before, after := noisy(1, 80, 30, 0.05), noisy(2, 30, 7, 0.05)
 	for b.Loop() {
-		Compare(before, after, true)
+		Compare(before, after, true, 0)
 	}
 }

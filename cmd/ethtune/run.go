@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ethtune/ethtune/engine/metric"
+	"github.com/ethtune/ethtune/tune/knob"
+	"github.com/ethtune/ethtune/tune/rig"
+	"github.com/ethtune/ethtune/tune/rig/lab"
+	"github.com/spf13/cobra"
+)
+
+// runOptions is a headless run, checked.
+type runOptions struct {
+	spec     metric.Spec
+	ipv6     bool
+	length   time.Duration // 0 = endless
+	interval time.Duration
+	turns    []turn
+	adjusted bool // an adjusted value is fine
+}
+
+// runFlags is the flags of run beside those of the traffic.
+type runFlags struct {
+	traffic
+	length, interval     seconds
+	sets                 []string
+	json, csv            bool
+	adjusted, helpFields bool
+}
+
+const (
+	defaultLength   = 10 * time.Second
+	defaultInterval = time.Second
+	shortInterval   = 100 * time.Millisecond // the sampler's own
+)
+
+func runCommand() *cobra.Command {
+	f := runFlags{length: seconds(defaultLength), interval: seconds(defaultInterval)}
+	c := &cobra.Command{
+		Use:   "run lab",
+		Short: "Run traffic without a screen: a line an interval, or --json, or --csv",
+		Example: `  ethtune run lab -t 15 --set tso=off@5 --set tso=on@10
+  ethtune run lab --json -u -b 800M -w 4K`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case f.helpFields:
+			case len(args) != 1:
+				return usage("run needs one bench: ethtune run lab")
+			case args[0] != "lab":
+				return usage("run %s: this version has one bench, the lab on this machine: ethtune run lab", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.helpFields {
+				_, err := io.WriteString(c.OutOrStdout(), jsonHelp)
+				return err
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			var p printer = &textPrinter{w: c.OutOrStdout()}
+			switch {
+			case f.json:
+				p = &jsonPrinter{w: c.OutOrStdout()}
+			case f.csv:
+				p = &csvPrinter{w: c.OutOrStdout()}
+			}
+			return headless(c.Context(), o, p)
+		},
+	}
+	f.traffic.add(c.Flags())
+	c.Flags().VarP(&f.length, "time", "t", "how long, in `seconds` or as 5m; 0 = until a signal")
+	c.Flags().VarP(&f.interval, "interval", "i", "`seconds` between lines, at least 0.1")
+	c.Flags().StringArrayVar(&f.sets, "set", nil, "turn a knob during the run: `KNOB=VALUE@SECONDS`; may be given again")
+	c.Flags().BoolVarP(&f.json, "json", "J", false, "JSON lines; the fields: ethtune run --help-json")
+	c.Flags().BoolVar(&f.csv, "csv", false, "comma separated values")
+	c.Flags().BoolVar(&f.adjusted, "accept-adjusted", false, "a value that the kernel adjusted is no failure")
+	c.Flags().BoolVar(&f.helpFields, "help-json", false, "say what the fields of --json mean")
+	c.Flags().SortFlags = false
+	return c
+}
+
+// options checks everything before anything is started.
+func (f *runFlags) options() (runOptions, error) {
+	o := runOptions{ipv6: f.ipv6, length: time.Duration(f.length), interval: time.Duration(f.interval), adjusted: f.adjusted}
+	if f.json && f.csv {
+		return o, usage("--json and --csv exclude each other")
+	}
+	if o.interval < shortInterval {
+		return o, usage("-i %v: at least %v, the sampler's own", o.interval, shortInterval)
+	}
+	var err error
+	if o.spec, err = f.traffic.spec(); err != nil {
+		return o, err
+	}
+	o.turns, err = parseTurns(f.sets, o.length)
+	return o, err
+}
+
+// headless opens the lab, runs, and puts everything back, whatever ended it. It prints an end also then.
+func headless(ctx context.Context, o runOptions, p printer) error {
+	b, err := lab.Open(ctx, lab.Options{IPv6: o.ipv6})
+	if err != nil {
+		return err
+	}
+	r := &headlessRun{runOptions: o, bench: b, out: p, totals: make(map[metric.Dir]*metric.Merger), open: make(map[metric.Dir]*metric.Merger)}
+	runErr := r.run(ctx)
+	end, endErr := r.end(ctx, runErr)
+	return errors.Join(runErr, endErr, p.end(end), r.refused())
+}
+
+// headlessRun is one run.
+type headlessRun struct {
+	runOptions
+	bench  *rig.Bench
+	out    printer
+	totals map[metric.Dir]*metric.Merger
+	open   map[metric.Dir]*metric.Merger // the intervals not yet printed
+	now    float64
+	marks  []metric.Mark
+}
+
+func (r *headlessRun) run(ctx context.Context) error {
+	reader := r.bench.Watch("run")
+	defer reader.Close()
+	granted, err := r.bench.Drive(ctx, r.spec)
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
+	states, err := r.bench.Read(ctx)
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
+	facts, err := r.bench.Near.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.out.start(newStart(facts, r.spec, granted, states)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	turned := make(chan struct{})
+	first := make(chan struct{})
+	go func() {
+		defer close(turned)
+		select {
+		case <-first:
+			r.turnKnobs(ctx)
+		case <-ctx.Done():
+		}
+	}()
+	go func() {
+		select {
+		case <-r.bench.Done():
+			cancel(r.bench.Lost())
+		case <-ctx.Done():
+		}
+	}()
+	err = r.listen(ctx, reader, first)
+	cancel(nil)
+	<-turned
+	return err
+}
+
+// listen prints records until the time is over or the context is.
+func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first chan struct{}) error {
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			if cause := context.Cause(ctx); errors.Is(cause, rig.ErrLost) {
+				return cause
+			}
+			return nil // a signal
+		}
+		f, ok := rec.(*metric.Frame)
+		if !ok {
+			if m, ok := rec.(*metric.Mark); ok {
+				if m.Outcome == metric.Pending {
+					continue // only the screen wants to know that it was asked
+				}
+				r.marks = append(r.marks, *m)
+			}
+			if err := r.out.record(rec); err != nil {
+				return err
+			}
+			continue
+		}
+		if r.now == 0 {
+			close(first)
+		}
+		// Frames of one tick share their end; the first of a later tick finds the intervals before it complete.
+		if f.T > r.now {
+			if err := r.flush(r.interval); err != nil {
+				return err
+			}
+			if r.length > 0 && r.now >= r.length.Seconds()-shortInterval.Seconds()/2 {
+				return nil
+			}
+			r.now = f.T
+		}
+		merge(r.open, f)
+		merge(r.totals, f)
+	}
+}
+
+func merge(by map[metric.Dir]*metric.Merger, f *metric.Frame) {
+	m := by[f.Dir]
+	if m == nil {
+		m = &metric.Merger{}
+		by[f.Dir] = m
+	}
+	m.Add(f)
+}
+
+// flush prints the intervals that have reached length d, half a tick of tolerance given.
+func (r *headlessRun) flush(d time.Duration) error {
+	for _, dir := range []metric.Dir{metric.Out, metric.In} {
+		m := r.open[dir]
+		if m == nil || m.Span() < d.Seconds()-shortInterval.Seconds()/2 {
+			continue
+		}
+		if f := m.Take(); f != nil {
+			f.Jitter = nil // the quantiles say enough
+			if err := r.out.record(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// turnKnobs makes the turns at their times.
+func (r *headlessRun) turnKnobs(ctx context.Context) {
+	for _, t := range r.turns {
+		wait := time.NewTimer(t.at - time.Duration(r.bench.Now()*float64(time.Second)))
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		}
+		// What came of it, an error too, is its Mark.
+		_, _ = r.bench.Apply(ctx, knob.Plan{t.set})
+	}
+}
+
+// restoreWithin is how long putting back may take; nothing but a dead agent takes as long.
+const restoreWithin = 10 * time.Second
+
+// end prints what was left over, puts back, and sums up.
+func (r *headlessRun) end(ctx context.Context, runErr error) (endRecord, error) {
+	flushErr := r.flush(0)
+	restore, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreWithin)
+	defer cancel()
+	back, err := r.bench.Close(restore)
+	e := endRecord{T: r.now, Restored: restored(back)}
+	if runErr != nil {
+		e.Error = oneLine(runErr)
+	}
+	for _, dir := range []metric.Dir{metric.Out, metric.In} {
+		if m := r.totals[dir]; m != nil {
+			e.Totals = append(e.Totals, newTotal(m.Take()))
+		}
+	}
+	// With an agent gone its namespace is gone too, and the knobs with it.
+	if errors.Is(err, rig.ErrLost) || runErr != nil && errors.Is(runErr, rig.ErrLost) {
+		err = nil
+	}
+	for _, b := range back {
+		if !b.OK() {
+			err = errors.Join(err, fmt.Errorf("%s:%s %w: it is %s", b.Side, b.Knob, errRestore, b.Got))
+		}
+	}
+	return e, errors.Join(flushErr, err)
+}
+
+// refused is a failure if a knob did not take what was asked.
+func (r *headlessRun) refused() error {
+	for _, m := range r.marks {
+		switch o := knob.Outcome(m.Outcome); {
+		case o == knob.Applied, o == knob.Unchanged, o == knob.Adjusted && r.adjusted:
+		default:
+			return fmt.Errorf("%s:%s=%s was %s%s", m.Side, m.Knob, m.Asked, m.Outcome, because(m.Reason))
+		}
+	}
+	return nil
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// unlessEnded forgives an error that a signal caused.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// beProgram in the environment makes the test binary the program itself.
+const beProgram = "ETHTUNE_TEST_BE_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beProgram) != "" || len(os.Args) > 1 && os.Args[1] == "agent" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program is the program as a process of its own, bounded in time.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	c := exec.CommandContext(ctx, os.Args[0], args...)
+	c.Env = append(os.Environ(), beProgram+"=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return c
+}
+
+// needLab skips where a lab is not permitted, unless nothing may be skipped.
+func needLab(t *testing.T) {
+	t.Helper()
+	out, err := program(t, "run", "lab", "-t", "0.1").CombinedOutput()
+	if err == nil {
+		return
+	}
+	if e, ok := err.(*exec.ExitError); ok && e.ExitCode() == exitPermission && os.Getenv("ETHTUNE_REQUIRE") != "all" {
+		t.Skipf("the lab is not permitted here: %s", out)
+	}
+	t.Fatalf("%v: %s", err, out)
+}
+
+// lines decodes JSON lines.
+func lines(t *testing.T, b []byte) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	s := bufio.NewScanner(bytes.NewReader(b))
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		var m map[string]any
+		if err := json.Unmarshal(s.Bytes(), &m); err != nil {
+			t.Fatalf("%v: %s", err, s.Text())
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func ofType(all []map[string]any, typ string) []map[string]any {
+	var out []map[string]any
+	for _, m := range all {
+		if m["type"] == typ {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func runJSON(t *testing.T, wantCode int, args ...string) []map[string]any {
+	t.Helper()
+	var errs bytes.Buffer
+	c := program(t, append([]string{"run", "lab", "--json"}, args...)...)
+	c.Stderr = &errs
+	out, err := c.Output()
+	if code := c.ProcessState.ExitCode(); code != wantCode {
+		t.Fatalf("%v: exit %d, want %d: %v %s", args, code, wantCode, err, errs.String())
+	}
+	all := lines(t, out)
+	if len(all) < 2 || all[0]["type"] != "start" || all[len(all)-1]["type"] != "end" {
+		t.Fatalf("a run begins with start and ends with end: %s", out)
+	}
+	return all
+}
+
+func TestRunTurnsKnobsAndSaysWhatTheyDid(t *testing.T) {
+	needLab(t)
+	all := runJSON(t, exitOK, "-t", "7", "-i", "0.5", "-C", "reno", "--set", "tso=off@2", "--set", "gso=off@2")
+	start := all[0]
+	if start["schema"] != 1.0 || start["dialect"] != "native" || start["kernel"] == "" {
+		t.Errorf("%v", start)
+	}
+	if cc := start["congestion"].(map[string]any); cc["near"] != "reno" || cc["far"] != "reno" {
+		t.Errorf("congestion %v", cc)
+	}
+	var before, after []float64
+	for _, i := range ofType(all, "interval") {
+		at, rx := i["t"].(float64), i["rx_bps"].(float64)
+		switch {
+		case at < 2.1:
+			before = append(before, rx)
+		case at > 3:
+			after = append(after, rx)
+		}
+		for _, f := range []string{"jitter_ms", "loss_pct", "rtt_ms", "tx_bps"} {
+			if _, ok := i[f]; !ok {
+				t.Errorf("no %s under TCP at %v", f, at)
+			}
+		}
+		if i["jitter_from"] != "probe" || i["loss_from"] != "probe" || i["rtt_from"] != "probe" {
+			t.Errorf("under TCP the probe measures: %v", i)
+		}
+	}
+	slices.Sort(before)
+	slices.Sort(after)
+	if a, b := before[len(before)/2], after[len(after)/2]; b > 0.6*a {
+		t.Errorf("without TSO and GSO %.1f of %.1f Gbit/s", b/1e9, a/1e9)
+	}
+	marks := ofType(all, "mark")
+	if len(marks) != 2 || marks[0]["knob"] != "feature.tso" || marks[0]["asked"] != "off" || marks[0]["got"] != "off" || marks[0]["outcome"] != "applied" {
+		t.Errorf("marks %v", marks)
+	}
+	end := all[len(all)-1]
+	if r := end["restored"].([]any); len(r) != 2 {
+		t.Errorf("restored %v", r)
+	}
+	var told bool
+	for _, v := range ofType(all, "verdict") {
+		told = told || v["metric"] == "rx_bps" && v["answer"] == "worse"
+	}
+	if !told {
+		t.Errorf("no verdict that it is worse: %v", ofType(all, "verdict"))
+	}
+}
+
+func TestRunDirectionsAndProtocols(t *testing.T) {
+	needLab(t)
+	for _, c := range []struct {
+		args string
+		dirs []string
+		from string
+	}{
+		{"-t 1 -R", []string{"in"}, "probe"},
+		{"-t 1 --bidir -P 2", []string{"in", "out"}, "probe"},
+		{"-t 1 -u -b 20M -l 500", []string{"out"}, "load"},
+		{"-t 1 -u -b 20M -R -6", []string{"in"}, "load"},
+	} {
+		all := runJSON(t, exitOK, strings.Fields(c.args)...)
+		var dirs []string
+		for _, i := range ofType(all, "interval") {
+			dirs = append(dirs, i["dir"].(string))
+			if i["rx_bps"].(float64) < 1e6 || i["jitter_from"] != c.from || i["loss_from"] != c.from {
+				t.Errorf("%s: %v", c.args, i)
+			}
+		}
+		slices.Sort(dirs)
+		if dirs = slices.Compact(dirs); !slices.Equal(dirs, c.dirs) {
+			t.Errorf("%s: directions %v, want %v", c.args, dirs, c.dirs)
+		}
+	}
+}
+
+func TestRunPlacesLossAtTheReceiversSocket(t *testing.T) {
+	needLab(t)
+	all := runJSON(t, exitOK, "-t", "3", "-u", "-b", "800M", "-w", "4K")
+	total := all[len(all)-1]["totals"].([]any)[0].(map[string]any)
+	at, _ := total["lost_at"].(map[string]any)
+	if lost := total["lost"].(float64); lost < 1 || at == nil || at["socket"].(float64) < lost/2 {
+		t.Errorf("lost %v at %v", total["lost"], at)
+	}
+}
+
+func TestRunRefusedKnobIsAMarkAndExit1(t *testing.T) {
+	needLab(t)
+	all := runJSON(t, exitFailed, "-t", "1.5", "--set", "lro=on@0.3", "--set", "mtu=1@0.5")
+	marks := ofType(all, "mark")
+	if len(marks) != 2 || marks[0]["outcome"] != "refused" || marks[0]["reason"] != "fixed by driver" || marks[1]["outcome"] != "refused" {
+		t.Errorf("%v", marks)
+	}
+	if n := len(ofType(all, "interval")); n < 1 {
+		t.Error("traffic must go on")
+	}
+}
+
+func TestRunTextAndCSV(t *testing.T) {
+	needLab(t)
+	text, err := program(t, "run", "lab", "-t", "1", "-i", "0.5", "--set", "gro=on@0.4").Output()
+	if err != nil || !strings.Contains(string(text), "bit/s") || !strings.Contains(string(text), "mark 1  near:gro off -> on  applied") ||
+		!strings.Contains(string(text), "put back  near:gro on -> off") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	table, err := program(t, "run", "lab", "-t", "1", "--csv").Output()
+	if rows := strings.Split(strings.TrimSpace(string(table)), "\n"); err != nil || len(rows) < 2 ||
+		strings.Count(rows[0], ",") != strings.Count(rows[1], ",") {
+		t.Errorf("%v\n%s", err, table)
+	}
+	plain, err := program(t, "lab", "--plain", "--color", "never", "-P", "0").CombinedOutput()
+	if err == nil || strings.Count(string(plain), "\n") != 1 {
+		t.Errorf("%v %s", err, plain)
+	}
+}
+
+// descendants lists the processes that pid started, and theirs.
+func descendants(t *testing.T, pid int) []int {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := make(map[int][]int)
+	for _, p := range stats {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		f := strings.Fields(rest)
+		if len(f) < 2 {
+			continue
+		}
+		parent, _ := strconv.Atoi(f[1])
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(p)))
+		children[parent] = append(children[parent], child)
+	}
+	var out []int
+	for todo := []int{pid}; len(todo) > 0; todo = todo[1:] {
+		out = append(out, children[todo[0]]...)
+		todo = append(todo, children[todo[0]]...)
+	}
+	return out
+}
+
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+func waitGone(t *testing.T, within time.Duration, pids []int) {
+	t.Helper()
+	deadline := time.After(within)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for slices.ContainsFunc(pids, alive) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("processes %v are alive after %v", pids, within)
+		}
+	}
+}
+
+// TestRunEndsWell ends a run in every way but its own and wants an end line, the right exit code, and nothing left.
+func TestRunEndsWell(t *testing.T) {
+	needLab(t)
+	for _, c := range []struct {
+		name string
+		end  func(pid int, agents []int) error
+		code int // -1: killed, no end line
+	}{
+		{"interrupt", func(pid int, _ []int) error { return syscall.Kill(-pid, syscall.SIGINT) }, 130},
+		{"terminate", func(pid int, _ []int) error { return syscall.Kill(pid, syscall.SIGTERM) }, 143},
+		{"hang up", func(pid int, _ []int) error { return syscall.Kill(-pid, syscall.SIGHUP) }, 129},
+		{"kill", func(pid int, _ []int) error { return syscall.Kill(pid, syscall.SIGKILL) }, -1},
+		{"kill first agent", func(_ int, a []int) error { return syscall.Kill(a[0], syscall.SIGKILL) }, 1},
+		{"kill last agent", func(_ int, a []int) error { return syscall.Kill(a[len(a)-1], syscall.SIGKILL) }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := program(t, "run", "lab", "--json", "-t", "0", "-i", "0.2", "--set", "tso=off@0.3")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			r := bufio.NewReaderSize(out, 1<<20)
+			var got bytes.Buffer
+			for !strings.Contains(got.String(), `"mark"`) {
+				line, err := r.ReadString('\n')
+				if err != nil {
+					t.Fatalf("%v: %s", err, got.String())
+				}
+				got.WriteString(line)
+			}
+			agents := descendants(t, cmd.Process.Pid)
+			if len(agents) != 2 {
+				t.Fatalf("agents %v", agents)
+			}
+			if err := c.end(cmd.Process.Pid, agents); err != nil {
+				t.Fatal(err)
+			}
+			rest, _ := io.ReadAll(r)
+			got.Write(rest)
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != c.code {
+				t.Errorf("exit %d, want %d", code, c.code)
+			}
+			if c.code >= 0 {
+				all := lines(t, got.Bytes())
+				if all[len(all)-1]["type"] != "end" {
+					t.Errorf("the last line is %v", all[len(all)-1])
+				}
+			}
+			waitGone(t, 5*time.Second, agents)
+		})
+	}
+}
+
+func TestKnobCommands(t *testing.T) {
+	out, err := program(t, "knob", "list", "-i", "lo", "--json").Output()
+	var doc struct {
+		Dev   string
+		Knobs []struct{ Knob, Value string }
+	}
+	if err != nil || json.Unmarshal(out, &doc) != nil || doc.Dev != "lo" || len(doc.Knobs) < 20 {
+		t.Fatalf("%v %.300s", err, out)
+	}
+	out, err = program(t, "knob", "get", "mtu", "gro", "-i", "lo").Output()
+	if err != nil || !strings.Contains(string(out), "dev.mtu") || !strings.Contains(string(out), "feature.rx-gro") {
+		t.Errorf("%v %s", err, out)
+	}
+	out, err = program(t, "knob", "explain", "gro", "backlog").Output()
+	if err != nil || !strings.Contains(string(out), "netdev_max_backlog") {
+		t.Errorf("%v %s", err, out)
+	}
+	out, _ = program(t, "knob", "get", "rx-usecs", "-i", "lo").CombinedOutput()
+	if !strings.Contains(string(out), "rx-usecs") {
+		t.Errorf("%s", out)
+	}
+}
