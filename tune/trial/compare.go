@@ -63,7 +63,7 @@ func Compare(a, b []float64, more bool, floor float64) Difference {
 	}
 	d.DeltaPct = metric.N(100 * (mb/ma - 1))
 	d.Lo, d.Hi = interval(a, b)
-	if drifts(a) {
+	if drift(a) > math.Abs(mb-ma)/2 {
 		d.Reason = "drifting before"
 		return d
 	}
@@ -119,17 +119,20 @@ func resample(rng *rand.Rand, dst, src []float64) {
 	}
 }
 
-// drifts says whether the two halves of the time before differ so much that the change may have come without us:
-// their medians are apart by more than a tenth and by more than the halves' own spread.
-func drifts(a []float64) bool {
+// drift is how far apart the medians of the two halves of the time before are, 0 if that is within the halves' own spread
+// or a tenth: a change that came without us and may have gone on.
+func drift(a []float64) float64 {
 	if len(a) < 2*fewest {
-		return false
+		return 0
 	}
 	h := len(a) / 2
 	m1, m2 := Median(a[:h]), Median(a[h:])
 	spread := max(mad(a[:h], m1), mad(a[h:], m2))
 	gap := math.Abs(m1 - m2)
-	return gap > 0.10*max(m1, m2) && gap > 3*spread
+	if gap <= 0.10*max(m1, m2) || gap <= 3*spread {
+		return 0
+	}
+	return gap
 }
 
 // mad is the median absolute deviation from m.

@@ -39,7 +39,8 @@ func TestCompare(t *testing.T) {
 		{"nothing", nil, nil, true, 0, Unsure},
 		{"zero and zero", make([]float64, 20), make([]float64, 20), true, 0, NoChange},
 		{"from zero", make([]float64, 20), noisy(2, 30, 3, 0.01), true, 0, Better},
-		{"drifting", append(noisy(1, 40, 30, 0.01), noisy(3, 40, 20, 0.01)...), noisy(2, 30, 10, 0.01), true, 0, Unsure},
+		{"drifting", append(noisy(1, 40, 30, 0.01), noisy(3, 40, 20, 0.01)...), noisy(2, 30, 18, 0.01), true, 0, Unsure},
+		{"an effect far beyond the drift", append(noisy(1, 40, 30, 0.01), noisy(3, 40, 26, 0.01)...), noisy(2, 30, 5, 0.01), true, 0, Worse},
 	} {
 		d := Compare(c.a, c.b, c.more, c.floor)
 		if d.Answer != c.want {
