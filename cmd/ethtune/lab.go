@@ -92,6 +92,8 @@ func (f *labFlags) override(caps *term.Caps) error {
 
 // screen starts the load, shows the screen until it ends, puts everything back and says so.
 func screen(ctx context.Context, b *rig.Bench, c tui.Config, out io.Writer) error {
+	c.Stuck = deadMan(ctx, b)
+	c.Feed = b.Watch("screen") // before the load, whose first notes belong to the picture
 	_, err := b.Drive(ctx, c.Spec)
 	var sum tui.Summary
 	if err == nil {
@@ -113,4 +115,17 @@ func screen(ctx context.Context, b *rig.Bench, c tui.Config, out io.Writer) erro
 		_, _ = io.WriteString(out, tui.Farewell(sum, back, closeErr, c.Caps.Glyphs))
 	}
 	return errors.Join(err, closeErr)
+}
+
+// deadMan stops the load while the terminal takes nothing: nobody sees what it does to the host, and the session may ride
+// on the interface that it fills.
+func deadMan(ctx context.Context, b *rig.Bench) func(stuck bool) {
+	return func(stuck bool) {
+		// An error is a lost agent, which ends the screen by itself.
+		if stuck {
+			_ = b.Pause(ctx)
+		} else {
+			_ = b.ResumeAtHalf(ctx)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,16 +33,24 @@ type Bench struct {
 
 	turning sync.Mutex // one turn at a time, so that marks open and close in order
 
-	mu     sync.Mutex
-	judge  trial.Judge
-	clock  flowClock
-	marks  int
-	values map[knobAt]string // last value read
-	undo   []knob.Plan       // newest last
-	spec   metric.Spec
-	grant  metric.Granted
-	closed bool
-	left   []knob.Result // what Close put back
+	mu      sync.Mutex
+	judge   trial.Judge
+	clock   flowClock
+	marks   int
+	values  map[knobAt]string // last value read
+	turned  []reverse         // newest last
+	spec    metric.Spec
+	flowing float64 // the last rate that arrived, bit/s of one direction
+	grant   metric.Granted
+	closed  bool
+	left    []knob.Result // what Close put back
+}
+
+// reverse is what takes one turn back: the setting as a person would say it, and the plan that does exactly that. A group
+// may have had members that stood apart.
+type reverse struct {
+	says knob.Setting
+	plan knob.Plan
 }
 
 type knobAt struct {
@@ -110,6 +119,9 @@ func (b *Bench) put(rec metric.Record) {
 	defer b.mu.Unlock()
 	if f, ok := rec.(*metric.Frame); ok {
 		b.clock.saw(time.Now(), f.T)
+		if bps, ok := f.RxBps.Get(); ok && bps > 0 {
+			b.flowing = bps
+		}
 	}
 	b.feed.Put(rec)
 	for _, v := range b.judge.Add(rec) {
@@ -151,6 +163,30 @@ func (b *Bench) Drive(ctx context.Context, spec metric.Spec) (metric.Granted, er
 	b.spec, b.grant = spec, g
 	b.mu.Unlock()
 	return g, nil
+}
+
+// Pause stops the load; the probe goes on.
+func (b *Bench) Pause(ctx context.Context) error {
+	_, err := b.Near.Drive(ctx, Load{})
+	return err
+}
+
+// ResumeAtHalf lets a load that was paused because nobody saw it flow again, at half the rate it had, with a Mark.
+func (b *Bench) ResumeAtHalf(ctx context.Context) error {
+	if _, err := b.Read(ctx); err != nil {
+		return err
+	}
+	rate := knob.Setting{Side: knob.Near, Knob: "engine.rate"}
+	had, _ := strconv.ParseFloat(b.value(rate), 64)
+	if had == 0 { // no limit: what flowed is what it had
+		streams, _ := strconv.ParseFloat(b.value(knob.Setting{Side: knob.Near, Knob: "engine.streams"}), 64)
+		b.mu.Lock()
+		had = b.flowing / max(streams, 1)
+		b.mu.Unlock()
+	}
+	rate.Value = strconv.FormatFloat(max(had/2, 1), 'f', 0, 64)
+	_, err := b.Apply(ctx, knob.Plan{rate})
+	return err
 }
 
 // Spec is the load that was last asked for as a whole; single knobs may have been turned since.
@@ -204,58 +240,89 @@ func (b *Bench) ends() []end {
 }
 
 // Apply makes the settings of plan in order and returns the closed Marks. Each Mark is in the feed twice: opened before
-// the write and closed with what was read again. What moved is remembered for [Bench.UndoLast] as one turn.
+// the write and closed with what was read again. What moved is remembered for [Bench.UndoLast], each setting as one turn.
 func (b *Bench) Apply(ctx context.Context, plan knob.Plan) ([]metric.Mark, error) {
 	b.turning.Lock()
 	defer b.turning.Unlock()
-	marks, back, err := b.apply(ctx, plan)
-	if len(back) > 0 {
-		b.mu.Lock()
-		b.undo = append(b.undo, back)
-		b.mu.Unlock()
-	}
-	return marks, err
-}
-
-// UndoLast takes back the newest turn that is not yet undone; with none it returns no Marks.
-func (b *Bench) UndoLast(ctx context.Context) ([]metric.Mark, error) {
-	b.turning.Lock()
-	defer b.turning.Unlock()
-	b.mu.Lock()
-	n := len(b.undo)
-	if n == 0 {
-		b.mu.Unlock()
-		return nil, nil
-	}
-	back := b.undo[n-1]
-	b.undo = b.undo[:n-1]
-	b.mu.Unlock()
-	marks, _, err := b.apply(ctx, back)
-	return marks, err
-}
-
-func (b *Bench) apply(ctx context.Context, plan knob.Plan) (marks []metric.Mark, back knob.Plan, err error) {
+	var marks []metric.Mark
+	var errs []error
 	for _, set := range plan {
 		if set.Side == "" {
 			set.Side = knob.Near
 		}
 		m := b.open(set)
-		res, e := b.applyOne(ctx, set)
-		if e != nil {
-			res = knob.Result{Setting: set, From: m.From, Got: m.From, Outcome: knob.Refused, Reason: e.Error()}
-			err = errors.Join(err, e)
+		res, err := b.applyOne(ctx, set)
+		if err != nil {
+			res = knob.Result{Setting: set, From: m.From, Got: m.From, Outcome: knob.Refused, Reason: err.Error()}
+			errs = append(errs, err)
 		}
 		marks = append(marks, b.close(m, res))
-		undo := make(knob.Plan, 0, len(res.Undo))
-		for _, u := range res.Undo {
-			if u.Side == "" {
-				u.Side = set.Side
-			}
-			undo = append(undo, u)
+		if len(res.Undo) > 0 {
+			says := knob.Setting{Side: set.Side, Knob: set.Knob, Value: res.From}
+			b.mu.Lock()
+			b.turned = append(b.turned, reverse{says, res.Undo})
+			b.mu.Unlock()
 		}
-		back = append(undo, back...) // newest first
 	}
-	return marks, back, err
+	return marks, errors.Join(errs...)
+}
+
+// UndoLast takes back the newest turn that is not yet undone, as one Mark; with none it returns nil.
+func (b *Bench) UndoLast(ctx context.Context) (*metric.Mark, error) {
+	b.turning.Lock()
+	defer b.turning.Unlock()
+	b.mu.Lock()
+	n := len(b.turned)
+	if n == 0 {
+		b.mu.Unlock()
+		return nil, nil
+	}
+	rev := b.turned[n-1]
+	b.turned = b.turned[:n-1]
+	b.mu.Unlock()
+	m := b.open(rev.says)
+	res, err := b.takeBack(ctx, rev)
+	if err != nil {
+		res = knob.Result{Setting: rev.says, From: m.From, Got: m.From, Outcome: knob.Refused, Reason: err.Error()}
+	}
+	m = b.close(m, res)
+	return &m, err
+}
+
+// takeBack makes the plan of rev and sums up what came of it as one result.
+func (b *Bench) takeBack(ctx context.Context, rev reverse) (knob.Result, error) {
+	sum := knob.Result{Setting: rev.says, From: b.value(rev.says), Outcome: knob.Applied}
+	r, keepSide := b.route(rev.says)
+	plan := make(knob.Plan, 0, len(rev.plan))
+	for _, s := range rev.plan {
+		if !keepSide {
+			s.Side = ""
+		} else if s.Side == "" {
+			s.Side = rev.says.Side
+		}
+		plan = append(plan, s)
+	}
+	results, err := r.Apply(ctx, plan)
+	if err != nil {
+		return sum, fmt.Errorf("%s: %w", rev.says.Side, err)
+	}
+	for _, res := range results {
+		if !res.OK() {
+			sum.Outcome, sum.Reason = res.Outcome, res.Reason
+		}
+	}
+	if _, err := b.Read(ctx); err != nil {
+		return sum, err
+	}
+	sum.Got = b.value(rev.says)
+	return sum, nil
+}
+
+// value is what was last read of the setting's knob.
+func (b *Bench) value(s knob.Setting) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.values[knobAt{s.Side, s.Knob}]
 }
 
 func (b *Bench) applyOne(ctx context.Context, set knob.Setting) (knob.Result, error) {

@@ -95,11 +95,20 @@ func TestBenchRoutesNumbersAndUndoes(t *testing.T) {
 		if !slices.Equal(near.sides, []knob.Side{knob.Far, ""}) || !slices.Equal(far.sides, []knob.Side{""}) {
 			t.Errorf("sides %q %q", near.sides, far.sides)
 		}
-		if undone, err := b.UndoLast(ctx); err != nil || len(undone) != 2 || far.values["feature.rx-gro"] != "on" || near.values["engine.rate"] != "0" {
-			t.Errorf("undo %+v %v", undone, err)
+		for _, want := range []struct {
+			knob string
+			side string
+		}{{"engine.rate", "far"}, {"feature.rx-gro", "far"}} {
+			m, err := b.UndoLast(ctx)
+			if err != nil || m == nil || m.Knob != want.knob || m.Side != want.side || m.Outcome != "applied" {
+				t.Errorf("undo %+v %v", m, err)
+			}
 		}
-		if undone, err := b.UndoLast(ctx); undone != nil || err != nil {
-			t.Errorf("there was nothing left: %+v %v", undone, err)
+		if far.values["feature.rx-gro"] != "on" || near.values["engine.rate"] != "0" {
+			t.Errorf("near %v far %v", near.values, far.values)
+		}
+		if m, err := b.UndoLast(ctx); m != nil || err != nil {
+			t.Errorf("there was nothing left: %+v %v", m, err)
 		}
 		if _, err := b.Close(ctx); err != nil {
 			t.Error(err)

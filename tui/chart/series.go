@@ -1,0 +1,128 @@
+package chart
+
+import (
+	"math"
+	"sort"
+)
+
+// Series is a bounded record of samples, oldest dropped first: the last `keep` samples as they came, and whole seconds
+// further back for wide views. A sample that is NaN says that nothing was measured then. It belongs to one goroutine.
+type Series struct {
+	// Every is the usual distance of samples in seconds, 0.1 unless positive. A pause of more than 2.5 of it is a gap;
+	// anything shorter is a late sample.
+	Every float64
+
+	raw     ring[sample]
+	seconds ring[second]
+}
+
+type sample struct{ t, v float64 }
+
+// second is what one second held, its number being that of [index] at a width of 1 s.
+type second struct {
+	number int64
+	acc
+}
+
+// minKeep and maxKeep bound what a Series remembers; 1<<22 samples at 10 Hz are nearly five days.
+const (
+	minKeep = 16
+	maxKeep = 1 << 22
+)
+
+// NewSeries returns an empty series that keeps the last `keep` samples (at least 16, at most 1<<22) and as many seconds as
+// a quarter of that: at 10 Hz, two and a half times as long. A full series takes 26 bytes a sample.
+func NewSeries(keep int) *Series {
+	keep = min(max(keep, minKeep), maxKeep)
+	return &Series{raw: ring[sample]{keep: keep}, seconds: ring[second]{keep: max(keep/4, minKeep)}}
+}
+
+// Add appends a sample. Times must not decrease: a sample older than the last, or at no finite time, is dropped. A value
+// that is not finite is kept as not measured.
+func (s *Series) Add(t, v float64) {
+	if math.IsNaN(t) || math.IsInf(t, 0) {
+		return
+	}
+	if n := s.raw.len(); n > 0 && t < s.raw.at(n-1).t {
+		return
+	}
+	if math.IsInf(v, 0) {
+		v = math.NaN()
+	}
+	s.raw.push(sample{t, v})
+
+	number, n := index(t, 1), s.seconds.len()
+	if n == 0 || s.seconds.at(n-1).number != number {
+		s.seconds.push(second{number: number})
+		n = s.seconds.len()
+	}
+	s.seconds.at(n - 1).add(v)
+}
+
+// Len is how many samples are kept, those that are NaN too.
+func (s *Series) Len() int { return s.raw.len() }
+
+// Last returns the newest sample, which may be NaN; ok is false while there is none.
+func (s *Series) Last() (t, v float64, ok bool) {
+	n := s.raw.len()
+	if n == 0 {
+		return 0, math.NaN(), false
+	}
+	last := s.raw.at(n - 1)
+	return last.t, last.v, true
+}
+
+// Measured returns the newest sample that was measured; ok is false when none of those kept was.
+func (s *Series) Measured() (t, v float64, ok bool) {
+	for i := s.raw.len() - 1; i >= 0; i-- {
+		if m := s.raw.at(i); m.v == m.v {
+			return m.t, m.v, true
+		}
+	}
+	return 0, math.NaN(), false
+}
+
+// Range appends the measured values of from <= t < to to dst and returns it. They are the caller's.
+func (s *Series) Range(dst []float64, from, to float64) []float64 {
+	for i := s.search(from); i < s.raw.len(); i++ {
+		m := s.raw.at(i)
+		if !(m.t < to) {
+			break
+		}
+		if m.v == m.v {
+			dst = append(dst, m.v)
+		}
+	}
+	return dst
+}
+
+// Span is the Bin of from <= t < to, for a reading under the cursor. Further back than single samples are kept, it is
+// that of the whole seconds that begin in the span.
+func (s *Series) Span(from, to float64) Bin {
+	var a acc
+	if s.raw.len() > 0 && from < s.raw.at(0).t && s.raw.len() == s.raw.keep {
+		first := index(from, 1)
+		i := sort.Search(s.seconds.len(), func(i int) bool { return s.seconds.at(i).number >= first })
+		for ; i < s.seconds.len() && float64(s.seconds.at(i).number) < to; i++ {
+			a.merge(&s.seconds.at(i).acc)
+		}
+		return a.bin()
+	}
+	for i := s.search(from); i < s.raw.len() && s.raw.at(i).t < to; i++ {
+		a.add(s.raw.at(i).v)
+	}
+	return a.bin()
+}
+
+// search is the position of the first sample at or after t.
+func (s *Series) search(t float64) int {
+	return sort.Search(s.raw.len(), func(i int) bool { return s.raw.at(i).t >= t })
+}
+
+// oldest is the time of the earliest thing that is kept.
+func (s *Series) oldest() (float64, bool) {
+	if s.seconds.len() == 0 {
+		return 0, false
+	}
+	return min(s.raw.at(0).t, float64(s.seconds.at(0).number)), true
+}

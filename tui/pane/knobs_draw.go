@@ -1,0 +1,202 @@
+package pane
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ethtune/ethtune/tui/chart"
+	"github.com/ethtune/ethtune/tune/knob"
+)
+
+// Columns of the knob list, counted from the left edge of its rectangle. Values end in theirs.
+const (
+	knobName  = 2
+	knobNear  = 15
+	knobFar   = 23
+	knobLamp  = 25
+	knobState = 27
+
+	// KnobWidth is what the list takes with all its columns.
+	KnobWidth = 45
+	// headings are drawn from this many rows on.
+	headingRows = 16
+	// effectRoom is the width of the column that a list without an event pane beside it has for the effects.
+	effectRoom = 12
+)
+
+// Draw paints the list. focus says whether keys come here; effects adds what the last turn of each knob did to the
+// bandwidth, where no other pane shows it.
+func (k *KnobList) Draw(b Brush, r Rect, focus, effects bool) {
+	if r.Empty() {
+		return
+	}
+	k.drawHead(b, r, effects)
+	body := Rect{r.X, r.Y + 1, r.W, r.H - 1}
+	k.page = max(body.H, 1)
+	lines := k.lines(body.H >= headingRows)
+	at := slices.IndexFunc(lines, func(l line) bool { return l.row != nil && l.row.name == k.chosen })
+	from := at
+	if at > 0 && lines[at-1].row == nil {
+		from-- // its heading
+	}
+	k.top = scrolled(k.top, from, at, len(lines), body.H)
+	for i := range min(body.H, len(lines)-k.top) {
+		l := lines[k.top+i]
+		if l.row == nil {
+			b.Text(r.X, body.Y+i, r.W, l.head, chart.Faint)
+			continue
+		}
+		k.drawRow(b, body.Row(i), l.row, focus, effects)
+	}
+	if len(lines) == 0 && body.H > 0 {
+		b.Text(r.X+knobName, body.Y, r.W-knobName, k.emptyText(), chart.Faint)
+	}
+}
+
+func (k *KnobList) emptyText() string {
+	if len(k.rows) == 0 {
+		return "reading the knobs"
+	}
+	return "none; esc shows all"
+}
+
+// line is a heading or a row.
+type line struct {
+	head string
+	row  *row
+}
+
+func (k *KnobList) lines(headings bool) []line {
+	var out []line
+	head := ""
+	for _, r := range k.shown() {
+		if headings && r.head != head {
+			head = r.head
+			out = append(out, line{head: head})
+		}
+		out = append(out, line{row: r})
+	}
+	return out
+}
+
+// scrolled is the first line in view: as little away from top as shows the lines from to to.
+func scrolled(top, from, to, n, height int) int {
+	if from >= 0 {
+		top = max(min(top, from), to-height+1)
+	}
+	return max(0, min(top, n-height))
+}
+
+func (k *KnobList) drawHead(b Brush, r Rect, effects bool) {
+	b.Text(r.X, r.Y, r.W, "knobs", chart.Bold)
+	b.Ending(r.X+knobNear, r.Y, "near", k.sideStyle(knob.Near))
+	b.Ending(r.X+knobFar, r.Y, "far", k.sideStyle(knob.Far))
+	b.Text(r.X+knobState, r.Y, r.W-knobState, k.stateHead(), chart.Faint)
+	if effects && r.W >= KnobWidth+effectRoom {
+		b.Ending(r.Right(), r.Y, "bandwidth", chart.Faint)
+	}
+}
+
+// stateHead heads the states, or says which of the knobs are shown.
+func (k *KnobList) stateHead() string {
+	switch word := k.find.typed(); {
+	case word != "" && k.changed:
+		return "only " + word + ", changed"
+	case word != "":
+		return "only " + word
+	case k.changed:
+		return "only changed"
+	}
+	return "state"
+}
+
+func (k *KnobList) sideStyle(s knob.Side) chart.Style {
+	if s == k.side {
+		return chart.Ink
+	}
+	return chart.Faint
+}
+
+func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
+	lamp, words, st := row.state()
+	ink := chart.Ink
+	if row.fixed() != "" {
+		ink = chart.Faint
+	}
+	name := Span{knob.Short(row.name), ink}
+	near, far := valueOf(row.near, row.name), valueOf(row.far, row.name)
+	b.Text(r.X+knobName, r.Y, knobNear-b.Width(near)-knobName, name.Text, name.Style)
+	b.Ending(r.X+knobNear, r.Y, near, ink)
+	b.Ending(r.X+knobFar, r.Y, far, ink)
+	b.Lamp(r.X+knobLamp, r.Y, lamp)
+	b.Text(r.X+knobState, r.Y, r.W-knobState, words, st)
+	if v := k.lastEffect(row); effects && v != "" && r.W >= KnobWidth+effectRoom {
+		b.Ending(r.Right(), r.Y, v, chart.Ink)
+	}
+	if row.name != k.chosen {
+		return
+	}
+	b.Text(r.X, r.Y, 1, "▸", ink)
+	if focus {
+		b.Grid.Restyle(r.X, r.Y, r.W, chart.Reverse)
+	}
+}
+
+// valueRoom is the width of a value in its column.
+const valueRoom = 7
+
+func valueOf(s *knob.State, name string) string {
+	if s == nil {
+		return none
+	}
+	return cut(Value(name, s.Value), valueRoom)
+}
+
+func (k *KnobList) lastEffect(r *row) string {
+	if r.story == nil {
+		return ""
+	}
+	v := k.effects[r.story.last.N]
+	if v == nil {
+		return ""
+	}
+	return effectOf(v).alone()[0]
+}
+
+// Brief is the selected knob in one short line, for a screen that has no room for a list: "tso on".
+func (k *KnobList) Brief() string {
+	r := k.row()
+	if r == nil {
+		return ""
+	}
+	st := r.at(k.side)
+	if st == nil {
+		return knob.Short(r.name) + " " + none
+	}
+	return Setting(string(k.side), r.name, st.Value)
+}
+
+// DrawBrief paints the one row that is left on a small screen.
+func (k *KnobList) DrawBrief(b Brush, r Rect) {
+	row := k.row()
+	if r.Empty() || row == nil {
+		return
+	}
+	x := b.Text(r.X, r.Y, r.W, "▸ "+k.Brief(), chart.Ink)
+	lamp, words, st := row.state()
+	effect := k.lastEffect(row)
+	if effect != "" && r.W-(x-r.X) > b.Width(effect)+1 {
+		b.Ending(r.Right(), r.Y, effect, chart.Ink)
+	} else {
+		effect = ""
+	}
+	room := r.X + r.W - (x + 4)
+	if effect != "" {
+		room -= b.Width(effect) + 1
+		if story := row.story; room < b.Width(words) && lamp == Dark && story.last.N > 0 {
+			words = fmt.Sprint(story.last.N) // the mark's number says where on the axis
+		}
+	}
+	b.Lamp(x+2, r.Y, lamp)
+	b.Text(x+4, r.Y, room, words, st)
+}
