@@ -23,8 +23,6 @@ func (m *model) key(name, typed string) tea.Cmd {
 	switch a {
 	case pane.Quit:
 		return tea.Quit
-	case pane.Suspend:
-		return tea.Suspend
 	case pane.Redraw:
 		return tea.Batch(tea.ClearScreen, tea.RequestWindowSize)
 	case pane.ShowHelp:
@@ -80,8 +78,6 @@ func (m *model) helpKey(name string, a pane.Action) tea.Cmd {
 	switch a {
 	case pane.Quit:
 		return tea.Quit
-	case pane.Suspend:
-		return tea.Suspend
 	case pane.Redraw:
 		return tea.ClearScreen
 	case pane.Back, pane.ShowHelp:

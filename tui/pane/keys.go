@@ -66,7 +66,6 @@ const (
 
 	NextGlyphs
 	Redraw
-	Suspend
 	ShowHelp
 	Back
 	Quit
@@ -112,7 +111,6 @@ var Keys = []Key{
 	{Anywhere, "p", "freeze", "freeze, keeps measuring", "Look", false, []Press{{"p", Freeze}}},
 	{Anywhere, "g", "", "braille, block, ASCII", "Screen", false, []Press{{"g", NextGlyphs}}},
 	{Anywhere, "ctrl+l", "", "redraw, ask size again", "Screen", false, []Press{{"ctrl+l", Redraw}}},
-	{Anywhere, "ctrl+z", "", "suspend", "Screen", false, []Press{{"ctrl+z", Suspend}}},
 	{Anywhere, "esc", "", "back, close", "Screen", false, []Press{{"esc", Back}}},
 	{Anywhere, "?", "help", "this help", "Screen", true, []Press{{"?", ShowHelp}}},
 	{Anywhere, "q", "quit", "quit, put everything back", "Screen", true, []Press{{"q", Quit}, {"ctrl+c", Quit}}},

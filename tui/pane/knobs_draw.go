@@ -3,6 +3,7 @@ package pane
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ethtune/ethtune/tui/chart"
 	"github.com/ethtune/ethtune/tune/knob"
@@ -123,7 +124,7 @@ func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
 	if row.fixed() != "" {
 		ink = chart.Faint
 	}
-	name := Span{knob.Short(row.name), ink}
+	name := Span{abbreviated.Replace(knob.Short(row.name)), ink}
 	near, far := valueOf(row.near, row.name), valueOf(row.far, row.name)
 	b.Text(r.X+knobName, r.Y, knobNear-b.Width(near)-knobName, name.Text, name.Style)
 	b.Ending(r.X+knobNear, r.Y, near, ink)
@@ -141,6 +142,9 @@ func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
 		b.Grid.Restyle(r.X, r.Y, r.W, chart.Reverse)
 	}
 }
+
+// abbreviated keeps the long names of feature bits apart in a column that cuts them; the help line has them whole.
+var abbreviated = strings.NewReplacer("segmentation", "seg", "checksum", "csum", "offload", "ofl", "forwarding", "fwd")
 
 // valueRoom is the width of a value in its column.
 const valueRoom = 7

@@ -98,8 +98,10 @@ func startFar() (*exec.Cmd, error) {
 
 // makePair makes the veth pair between this namespace and that of process pid, with addresses, and sets both up.
 func makePair(pid int) error {
+	attrs := netlink.NewLinkAttrs() // the zero value asks for a transmit queue of no length
+	attrs.Name = NearDevice
 	veth := &netlink.Veth{
-		LinkAttrs:     netlink.LinkAttrs{Name: NearDevice},
+		LinkAttrs:     attrs,
 		PeerName:      FarDevice,
 		PeerNamespace: netlink.NsPid(pid),
 	}
