@@ -22,6 +22,7 @@ require (
 )
 
 require (
+	charm.land/lipgloss/v2 v2.1.1 // indirect
 	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
 	github.com/charmbracelet/x/ansi v0.11.9 // indirect
 	github.com/charmbracelet/x/exp/ordered v0.1.0 // indirect

@@ -1,8 +1,11 @@
 package chart
 
 import (
-	"strconv"
+	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
 )
 
 // Style is how a cell looks: one colour role and attributes. Colours say what a thing means, never which chart it is;
@@ -25,8 +28,28 @@ const (
 	Reverse Style = 1 << 5
 )
 
-// sgr is the colour of each role (ECMA-48 SGR 31-36).
-var sgr = [8]int{Trace: 32, Bad: 31, Warn: 33, Good: 36, Second: 35}
+// theme is what each role looks like in the sixteen colours that every terminal lets its user choose.
+var theme = [8]lipgloss.Style{
+	Trace:  lipgloss.NewStyle().Foreground(lipgloss.Green),
+	Bad:    lipgloss.NewStyle().Foreground(lipgloss.Red),
+	Warn:   lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+	Good:   lipgloss.NewStyle().Foreground(lipgloss.Cyan),
+	Second: lipgloss.NewStyle().Foreground(lipgloss.Magenta),
+}
+
+// inks are the escape sequences that switch each Style on, taken from the theme once: a style a cell is what makes other
+// charts slow.
+var inks = sync.OnceValue(func() (out [1 << 6]string) {
+	for i := range out {
+		s := Style(i)
+		look := theme[s&roleMask].Bold(s&Bold != 0).Faint(s&Faint != 0).Reverse(s&Reverse != 0)
+		out[i], _, _ = strings.Cut(look.Render("x"), "x")
+	}
+	return out
+})
+
+// plain switches every Style off.
+const plain = "\x1b[m"
 
 // Cell is one place of a Grid. The zero rune is a blank.
 type Cell struct {
@@ -144,7 +167,7 @@ const (
 
 // Bytes returns the grid as lines, without a line end after the last. The bytes are good until the next call.
 func (g *Grid) Bytes(c Colour) []byte {
-	b := g.buf[:0]
+	b, ink := g.buf[:0], inks()
 	for y := range g.h {
 		if y > 0 {
 			b = append(b, '\n')
@@ -164,7 +187,10 @@ func (g *Grid) Bytes(c Colour) []byte {
 				st &= Reverse
 			}
 			if c != NoStyle && st != cur {
-				b = appendSGR(b, st)
+				if cur != 0 {
+					b = append(b, plain...)
+				}
+				b = append(b, ink[st]...)
 				cur = st
 			}
 			r := cell.Rune
@@ -174,29 +200,11 @@ func (g *Grid) Bytes(c Colour) []byte {
 			b = utf8.AppendRune(b, r)
 		}
 		if cur != 0 {
-			b = appendSGR(b, 0)
+			b = append(b, plain...)
 		}
 	}
 	g.buf = b
 	return b
-}
-
-func appendSGR(b []byte, s Style) []byte {
-	b = append(b, "\x1b[0"...)
-	if s&Bold != 0 {
-		b = append(b, ";1"...)
-	}
-	if s&Faint != 0 {
-		b = append(b, ";2"...)
-	}
-	if s&Reverse != 0 {
-		b = append(b, ";7"...)
-	}
-	if n := sgr[s&roleMask]; n != 0 {
-		b = append(b, ';')
-		b = strconv.AppendInt(b, int64(n), 10)
-	}
-	return append(b, 'm')
 }
 
 // String is the grid without styles, for goldens and for reading a test's failure.

@@ -30,8 +30,8 @@ func TestGridBytes(t *testing.T) {
 		colour Colour
 		want   string
 	}{
-		{Colour16, "\x1b[0;1;32mab\x1b[0m \x1b[0;1;32mcd\x1b[0m\n\n\x1b[0;31mx\x1b[0;7m       \x1b[0m"},
-		{Mono, "\x1b[0;1mab\x1b[0m \x1b[0;1mcd\x1b[0m\n\nx\x1b[0;7m       \x1b[0m"},
+		{Colour16, "\x1b[1;32mab\x1b[m \x1b[1;32mcd\x1b[m\n\n\x1b[31mx\x1b[m\x1b[7m       \x1b[m"},
+		{Mono, "\x1b[1mab\x1b[m \x1b[1mcd\x1b[m\n\nx\x1b[7m       \x1b[m"},
 		{NoStyle, "ab cd\n\nx       "},
 	} {
 		if got := string(g.Bytes(c.colour)); got != c.want {
