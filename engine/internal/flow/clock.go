@@ -2,6 +2,7 @@ package flow
 
 import (
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,14 +32,26 @@ func Mono() int64 { return epoch.mono + int64(time.Since(epoch.at)) }
 // Wall is CLOCK_REALTIME in nanoseconds, the clock of SO_TIMESTAMPNS.
 func Wall() int64 { return time.Now().UnixNano() }
 
-// sleepUntil sleeps until mono on the calling thread itself: a timer of the Go runtime wakes up to a millisecond late.
-func sleepUntil(mono int64) {
-	ts := unix.NsecToTimespec(mono)
-	for {
-		if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil); err != unix.EINTR {
-			return
-		}
+const (
+	// rawNap bounds one sleep that the Go scheduler does not know of, in nanoseconds.
+	rawNap = 1_000_000
+	// parkLead is how long before the time a long sleep ends, in nanoseconds: a timer of the Go runtime wakes up to a
+	// millisecond late, and some more on a busy machine.
+	parkLead = 2_000_000
+)
+
+// nap sleeps from now to until, or less: the caller looks at the clock again. The last milliseconds are slept on the
+// thread itself, exact to microseconds and without a word to the Go scheduler, see the package comment; what is longer is
+// left to the runtime.
+func nap(now, until int64) {
+	if left := until - now; left > 2*parkLead {
+		time.Sleep(time.Duration(left - parkLead))
+		return
 	}
+	ts := unix.NsecToTimespec(min(until, now+rawNap))
+	// A signal, by which the scheduler asks for the thread, ends the sleep.
+	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
 // threadClock is the CPU clock of a thread of this process: what pthread_getcpuclockid makes of its id

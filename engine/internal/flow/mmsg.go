@@ -10,6 +10,10 @@ import (
 // ctlSize holds one receive stamp: a control header and two 64-bit numbers.
 var ctlSize = unix.CmsgSpace(16)
 
+// rawBytes bounds what one call of sendmmsg or recvmmsg copies: it is made without a word to the Go scheduler, and a
+// garbage collection waits for it.
+const rawBytes = 1 << 20
+
 // batch is the memory of sendmmsg and recvmmsg, allocated once: n datagrams of up to size bytes.
 type batch struct {
 	hdr  []unix.Mmsghdr
@@ -20,6 +24,7 @@ type batch struct {
 }
 
 func newBatch(n, size int, receive bool) *batch {
+	n = max(1, min(n, rawBytes/size))
 	b := &batch{
 		hdr:  make([]unix.Mmsghdr, n),
 		iov:  make([]unix.Iovec, n),
@@ -48,20 +53,32 @@ func (b *batch) data(i int) []byte { return b.buf[i*b.size : (i+1)*b.size] }
 // received is the i-th datagram as it came.
 func (b *batch) received(i int) []byte { return b.data(i)[:min(int(b.hdr[i].Len), b.size)] }
 
-// send sends the first n datagrams and returns how many the kernel took.
+// len is how many datagrams it holds.
+func (b *batch) len() int { return len(b.hdr) }
+
+// send sends the first n datagrams and returns how many the kernel took. It waits for the socket's [turn] at most.
 func (b *batch) send(fd, n int) (int, error) {
-	r, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.hdr[0])), uintptr(n),
-		unix.MSG_NOSIGNAL, 0, 0)
-	if e != 0 {
-		return 0, e
-	}
-	return int(r), nil
+	return b.call(unix.SYS_SENDMMSG, fd, n, unix.MSG_NOSIGNAL)
 }
 
-// receive waits for one datagram and takes as many as are there.
+// post is send that does not wait.
+func (b *batch) post(fd, n int) (int, error) {
+	return b.call(unix.SYS_SENDMMSG, fd, n, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+}
+
+// receive takes as many datagrams as are there. For the first it waits, for the socket's [turn] at most.
 func (b *batch) receive(fd int) (int, error) {
-	r, _, e := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.hdr[0])), uintptr(len(b.hdr)),
-		unix.MSG_WAITFORONE, 0, 0)
+	return b.call(unix.SYS_RECVMMSG, fd, len(b.hdr), unix.MSG_WAITFORONE)
+}
+
+// poll is receive that does not wait.
+func (b *batch) poll(fd int) (int, error) {
+	return b.call(unix.SYS_RECVMMSG, fd, len(b.hdr), unix.MSG_DONTWAIT)
+}
+
+// call is a system call that the Go scheduler does not know of, see the package comment.
+func (b *batch) call(number uintptr, fd, n int, flags uintptr) (int, error) {
+	r, _, e := unix.RawSyscall6(number, uintptr(fd), uintptr(unsafe.Pointer(&b.hdr[0])), uintptr(n), flags, 0, 0)
 	if e != 0 {
 		return 0, e
 	}

@@ -88,3 +88,121 @@ func TestProbeJitterNeedsNoCommonClock(t *testing.T) {
 		t.Errorf("the histogram is not of one interval")
 	}
 }
+
+// An echo without a kernel stamp was read at some time: it says that it arrived, and how it fared on the way out.
+func TestProbeDoesNotBelieveItsOwnClock(t *testing.T) {
+	var p probeState
+	for i := range uint64(3) {
+		p.add(header{seq: i, sent: 100}, echo{count: i + 1, received: 150, sent: 170}, 0, false)
+	}
+	r := p.read(1, 3)
+	if !r.Echoed || !r.User || r.Out.Lost+r.Back.Lost > 0 || r.Back.Packets != 3 || r.Out.JitterNs.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if !r.RttMs.IsZero() || !r.Back.JitterNs.IsZero() {
+		t.Errorf("rtt %v, jitter back %v", r.RttMs, r.Back.JitterNs)
+	}
+}
+
+// probePair is the two ends of a probe on the loopback, not started.
+func probePair(t testing.TB, perSecond int) (*Probe, *Reflector) {
+	t.Helper()
+	a, b := udpPair(t)
+	r, err := NewReflector(b, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewProbe(a, 1, 2, perSecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, r
+}
+
+func TestProbeClosesWhateverItsState(t *testing.T) {
+	for name, start := range map[string]bool{"idle": false, "running": true} {
+		t.Run(name, func(t *testing.T) {
+			p, r := probePair(t, 1)
+			if start {
+				r.Start()
+				p.Start()
+			}
+			for range 2 {
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			p.Start()
+			r.Start()
+			if got := p.Read(Mono()); got.Echoed {
+				t.Errorf("%+v", got)
+			}
+			if p.SetRate(10) == nil {
+				t.Error("a closed probe took a rate")
+			}
+		})
+	}
+}
+
+// A slow beat does not keep the next rate waiting.
+func TestProbeTakesANewRateAtOnce(t *testing.T) {
+	p, r := probePair(t, 1)
+	defer r.Close()
+	defer p.Close()
+	r.Start()
+	p.Start()
+	if err := p.SetRate(1000); err != nil {
+		t.Fatal(err)
+	}
+	var last *ProbeReading
+	wait(t, "200 echoes", func() bool { last = p.Read(Mono()); return last.Back.Packets > 200 })
+	if last.Out.Lost+last.Back.Lost > 20 || last.User {
+		t.Errorf("%+v", last)
+	}
+}
+
+// round is one datagram there and back on the calling goroutine.
+func round(p *Probe, r *Reflector, fd int) {
+	p.turn()
+	for r.seen.distinct < p.sent {
+		r.serve(uintptr(fd))
+	}
+}
+
+func TestProbeDoesNotAllocate(t *testing.T) {
+	p, r := probePair(t, 1)
+	defer r.Close()
+	defer p.Close()
+	err := r.raw.Control(func(fd uintptr) {
+		if n := testing.AllocsPerRun(200, func() { round(p, r, int(fd)) }); n != 0 {
+			t.Errorf("%v allocations a datagram", n)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.beat.set(1); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(50, func() { p.beat.wait() }); n != 0 {
+		t.Errorf("%v allocations a beat", n)
+	}
+}
+
+func BenchmarkProbe(b *testing.B) {
+	p, r := probePair(b, 1)
+	defer r.Close()
+	defer p.Close()
+	b.ReportAllocs()
+	err := r.raw.Control(func(fd uintptr) {
+		for b.Loop() {
+			round(p, r, int(fd))
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,49 +1,73 @@
 package flow
 
 import (
+	"errors"
 	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// reflectBatch is how many probe datagrams are answered at once; more would only age in the batch.
+// reflectBatch is how many probe datagrams are taken in at once; more would only age in the batch.
 const reflectBatch = 16
 
-// Reflector is the far end of the probe: it answers each probe datagram with one of the same size.
+// Reflector is the far end of the probe: it answers each probe datagram with one of the same size. It is a goroutine
+// that waits in Go's poller, see the package comment.
 type Reflector struct {
-	thread
+	file    *os.File
+	raw     syscall.RawConn
 	in      *batch
-	out     []unix.Mmsghdr // the same memory without control data, to be sent
+	out     *batch // the same memory without control data, to be sent
 	id, tag uint32
 	seen    window
+	stop    atomic.Bool
+	start   sync.Once
+	done    sync.WaitGroup
 }
 
-// NewReflector takes over the connected socket fd, which [DialUDP] made.
-func NewReflector(fd int, id, tag uint32) *Reflector {
-	r := &Reflector{in: newBatch(reflectBatch, ProbeSize, true), out: make([]unix.Mmsghdr, reflectBatch), id: id, tag: tag}
-	r.own(fd, r.run)
-	return r
+// NewReflector takes over the connected socket fd, which [DialUDP] made, unless there is an error.
+func NewReflector(fd int, id, tag uint32) (*Reflector, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, os.NewSyscallError("fcntl O_NONBLOCK", err)
+	}
+	in := newBatch(reflectBatch, ProbeSize, true)
+	r := &Reflector{
+		in:   in,
+		out:  &batch{hdr: make([]unix.Mmsghdr, reflectBatch), buf: in.buf, size: ProbeSize},
+		id:   id,
+		tag:  tag,
+		file: os.NewFile(uintptr(fd), "probe"),
+	}
+	r.raw, _ = r.file.SyscallConn() // fails for no file at all only
+	return r, nil
 }
 
-func (r *Reflector) run() error {
-	answers := &batch{hdr: r.out, buf: r.in.buf, size: ProbeSize}
+// Start lets it answer. After Close it does nothing.
+func (r *Reflector) Start() {
+	r.start.Do(func() {
+		r.done.Go(func() { _ = r.raw.Read(r.serve) }) // ends by Close, or by a socket that can do no more
+	})
+}
+
+// serve answers all that is there. It returns true where nothing more is to be waited for.
+func (r *Reflector) serve(fd uintptr) bool {
 	for !r.stop.Load() {
-		n, err := r.in.receive(r.fd)
-		if err != nil {
-			if r.stop.Load() {
-				return nil
+		n, err := r.in.poll(int(fd))
+		switch {
+		case err == unix.EAGAIN:
+			return false
+		case err == nil:
+			// An answer that the kernel does not take is a loss on the way back, and counted as such at the near end.
+			if k := r.answer(n); k > 0 {
+				_, _ = r.out.post(int(fd), k)
 			}
-			if passing(err.(unix.Errno)) {
-				continue
-			}
-			return os.NewSyscallError("receive", err)
-		}
-		// An answer that the kernel does not take is a loss on the way back, and counted as such at the near end.
-		if k := r.answer(n); k > 0 {
-			_, _ = answers.send(r.fd, k)
+		case !passing(err.(unix.Errno)):
+			return true
 		}
 	}
-	return nil
+	return true
 }
 
 // answer turns the valid ones of n datagrams into their echoes and returns how many are to be sent.
@@ -63,9 +87,21 @@ func (r *Reflector) answer(n int) int {
 		h.put(b)
 		e := echo{count: r.seen.distinct, received: at, sent: Wall()}
 		e.put(b)
-		r.out[k] = unix.Mmsghdr{Hdr: unix.Msghdr{Iov: &r.in.iov[i]}}
-		r.out[k].Hdr.SetIovlen(1)
+		r.out.hdr[k] = unix.Mmsghdr{Hdr: unix.Msghdr{Iov: &r.in.iov[i]}}
+		r.out.hdr[k].Hdr.SetIovlen(1)
 		k++
 	}
 	return k
+}
+
+// Close ends it and closes the socket. It may be called more than once and by any goroutine.
+func (r *Reflector) Close() error {
+	r.stop.Store(true)
+	r.start.Do(func() {}) // no longer possible
+	err := r.file.Close()
+	r.done.Wait()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
 }

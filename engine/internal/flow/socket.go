@@ -21,8 +21,8 @@ const (
 	// defaultUDPBuf is asked of the kernel for UDP receivers, which grants what net.core.rmem_max allows. With the usual
 	// default of 208 KiB a receiver that is run late loses 5 to 30 % at 400 Mbit/s.
 	defaultUDPBuf = 4 << 20
-	// patience bounds a blocked UDP call, so that a thread always sees that it is to stop.
-	patience = 200 * time.Millisecond
+	// turn bounds a blocked call of a traffic thread. The kernel rounds it up to its tick, 1 to 10 ms.
+	turn = time.Millisecond
 )
 
 // sockaddr turns a into the kernel's form and its family.
@@ -142,7 +142,7 @@ func configureUDP(fd, family int, o metric.Socket) error {
 		return err
 	}
 	for _, opt := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
-		if err := setTimeout(fd, opt, patience); err != nil {
+		if err := setTimeout(fd, opt, turn); err != nil {
 			return err
 		}
 	}

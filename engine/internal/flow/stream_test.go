@@ -125,7 +125,10 @@ func TestForeignDatagramsDoNotCount(t *testing.T) {
 
 func TestProbeOverLoopback(t *testing.T) {
 	a, b := udpPair(t)
-	r := NewReflector(b, 1, 2)
+	r, err := NewReflector(b, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.Start()
 	p, err := NewProbe(a, 1, 2, 2000)
 	if err != nil {

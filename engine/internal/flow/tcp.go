@@ -26,6 +26,9 @@ func NewTCPSender(fd, size int, bps int64) (*TCPSender, error) {
 	for i := range s.buf {
 		s.buf[i] = byte(i)
 	}
+	if err := setTimeout(fd, unix.SO_SNDTIMEO, turn); err != nil {
+		return nil, err
+	}
 	// What is still queued at the end is of no use to anyone: closing resets the connection instead of draining it.
 	if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
 		return nil, os.NewSyscallError("setsockopt SO_LINGER", err)
@@ -44,12 +47,12 @@ func NewTCPSender(fd, size int, bps int64) (*TCPSender, error) {
 func (s *TCPSender) send() error {
 	var sum uint64
 	for !s.stop.Load() {
-		n, err := transfer(unix.SYS_SENDTO, s.fd, s.buf, unix.Write)
+		n, err := transfer(unix.SYS_SENDTO, s.fd, s.buf)
 		if n > 0 {
 			sum += uint64(n)
 			s.written.Store(sum)
 		}
-		if err != nil && err != unix.EINTR && !s.stop.Load() {
+		if err != nil && err != unix.EINTR && err != unix.EAGAIN && !s.stop.Load() {
 			return os.NewSyscallError("write", err)
 		}
 	}
@@ -94,21 +97,24 @@ type TCPReceiver struct {
 }
 
 // NewTCPReceiver takes over the connected socket fd. Each read is of up to size bytes.
-func NewTCPReceiver(fd, size int) *TCPReceiver {
+func NewTCPReceiver(fd, size int) (*TCPReceiver, error) {
+	if err := setTimeout(fd, unix.SO_RCVTIMEO, turn); err != nil {
+		return nil, err
+	}
 	r := &TCPReceiver{buf: make([]byte, size)}
 	r.own(fd, r.receive)
-	return r
+	return r, nil
 }
 
 func (r *TCPReceiver) receive() error {
 	var sum uint64
 	for !r.stop.Load() {
-		n, err := transfer(unix.SYS_RECVFROM, r.fd, r.buf, unix.Read)
+		n, err := transfer(unix.SYS_RECVFROM, r.fd, r.buf)
 		switch {
 		case n > 0:
 			sum += uint64(n)
 			r.read.Store(sum)
-		case err == unix.EINTR:
+		case err == unix.EINTR || err == unix.EAGAIN:
 		case err == nil || err == unix.ECONNRESET || r.stop.Load():
 			return nil // a sender ends by reset, see NewTCPSender
 		default:
@@ -127,20 +133,15 @@ func (r *TCPReceiver) Finish(uint64) (Rx, error) {
 	return r.Rx(nil), err
 }
 
-// transfer is sendto(2) or recvfrom(2) of all of b. It is tried without waiting and without a word to the Go scheduler
-// first: told of every system call of a busy stream, the runtime's monitor wakes up every 20 us, which is a tenth of a
-// core. Only where the call would wait is the scheduler told, by block. The thread keeps its P for the time of one copy,
-// which is what there is one P a traffic thread for.
-func transfer(call uintptr, fd int, b []byte, block func(int, []byte) (int, error)) (int, error) {
+// transfer is sendto(2) or recvfrom(2) of all of b, which is [metric.MaxTCPSize] at most. It waits for the socket's
+// [turn] at most, without a word to the Go scheduler, see the package comment.
+func transfer(call uintptr, fd int, b []byte) (int, error) {
 	n, _, e := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
-		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
-	switch e {
-	case 0:
-		return int(n), nil
-	case unix.EAGAIN:
-		return block(fd, b)
+		unix.MSG_NOSIGNAL, 0, 0)
+	if e != 0 {
+		return 0, e
 	}
-	return 0, e
+	return int(n), nil
 }
 
 // tcpInfo reads TCP_INFO. The structure grows from kernel to kernel: an older one returns less, and is not believed

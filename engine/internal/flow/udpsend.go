@@ -7,14 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxNap bounds one sleep of a paced sender in nanoseconds, so that a new rate or the end is seen soon.
+// maxNap bounds one wait of a paced sender in nanoseconds, so that a new rate or the end is seen soon.
 const maxNap = 20_000_000
 
 // UDPSender sends numbered and stamped datagrams on an absolute schedule.
 type UDPSender struct {
 	thread
 	b      *batch
-	kind   uint32
 	id     uint32
 	tag    uint32
 	rate   atomic.Int64
@@ -25,11 +24,7 @@ type UDPSender struct {
 
 // NewUDPSender takes over the connected socket fd. Datagrams are of size bytes, at least [HeaderSize].
 func NewUDPSender(fd int, id, tag uint32, size int, bps int64) *UDPSender {
-	return newUDPSender(fd, kindLoad, id, tag, size, bps)
-}
-
-func newUDPSender(fd int, kind, id, tag uint32, size int, bps int64) *UDPSender {
-	u := &UDPSender{b: newBatch(maxBatch, max(size, HeaderSize), false), kind: kind, id: id, tag: tag}
+	u := &UDPSender{b: newBatch(maxBatch, max(size, HeaderSize), false), id: id, tag: tag}
 	u.rate.Store(bps)
 	u.own(fd, u.send)
 	return u
@@ -42,14 +37,14 @@ func (u *UDPSender) send() error {
 	var s schedule
 	var seq, taken uint64
 	for !u.stop.Load() {
-		n := uint64(maxBatch)
+		n := uint64(u.b.len())
 		if rate := u.rate.Load(); rate > 0 {
 			now := Mono()
 			if rate != s.rate {
 				s.rebase(now, seq, rate, u.b.size)
 			}
-			if n = min(s.due(now, seq), maxBatch); n == 0 {
-				sleepUntil(min(s.at(seq), now+maxNap))
+			if n = min(s.due(now, seq), n); n == 0 {
+				nap(now, min(s.at(seq), now+maxNap))
 				continue
 			}
 		} else {
@@ -70,7 +65,8 @@ func (u *UDPSender) send() error {
 				seq++
 			}
 			if wait > 0 && s.rate == 0 {
-				sleepUntil(Mono() + wait)
+				now := Mono()
+				nap(now, now+wait)
 			}
 		}
 		u.seq.Store(seq)
@@ -97,7 +93,7 @@ func refusal(e unix.Errno) (refused bool, wait int64, fatal bool) {
 
 // fill writes the headers of n datagrams from seq on.
 func (u *UDPSender) fill(seq uint64, n int) {
-	h := header{kind: u.kind, id: u.id, tag: u.tag, sent: Wall(), flags: flagHead}
+	h := header{kind: kindLoad, id: u.id, tag: u.tag, sent: Wall(), flags: flagHead}
 	for i := range n {
 		h.seq = seq + uint64(i)
 		h.put(u.b.data(i))

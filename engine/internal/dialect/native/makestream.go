@@ -53,7 +53,10 @@ func (s *session) adopt(spec StreamSpec, a arrival) (*Grant, error) {
 	default:
 	}
 	if spec.Proto == protoProbe {
-		r := flow.NewReflector(a.fd, spec.ID, s.token.tag())
+		r, err := flow.NewReflector(a.fd, spec.ID, s.token.tag())
+		if err != nil {
+			return nil, err
+		}
 		s.probes[spec.ID] = r
 		r.Start()
 		return g, nil
@@ -92,7 +95,11 @@ func (e end) join(l *flow.Ledger, sends bool) error {
 		}
 		l.AddSender(e.id, t)
 	case e.proto == metric.TCP:
-		l.AddReceiver(e.id, flow.NewTCPReceiver(e.fd, max(e.size, flow.DefaultTCPSize)))
+		r, err := flow.NewTCPReceiver(e.fd, max(e.size, flow.DefaultTCPSize))
+		if err != nil {
+			return err
+		}
+		l.AddReceiver(e.id, r)
 	case sends:
 		l.AddSender(e.id, flow.NewUDPSender(e.fd, e.id, e.tag, e.size, e.rate))
 	default:
