@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,18 +25,47 @@ func (e *Engine) Drive(ctx context.Context, spec metric.Spec) (metric.Granted, e
 	}
 	e.aim.Lock()
 	defer e.aim.Unlock()
+	return e.drive(ctx, spec, false)
+}
+
+// Reopen closes the streams of the load and opens new ones, for settings that only new sockets see, and after [Engine.Redial].
+// Where no load is wanted it only lets the probe go on.
+func (e *Engine) Reopen(ctx context.Context) (metric.Granted, error) {
+	e.aim.Lock()
+	defer e.aim.Unlock()
 	if err := e.alive(); err != nil {
 		return metric.Granted{}, err
 	}
 	e.mu.Lock()
-	p := plan(e.spec, e.streams, spec)
+	spec, wanted := e.spec, e.wanted
 	e.mu.Unlock()
-	fresh, err := e.open(ctx, p.missing)
+	if !wanted {
+		if spec.Proto != "" { // there was load once
+			e.begin()
+			e.aimProbe(ctx, spec.Probe)
+		}
+		return e.Granted(), nil
+	}
+	if err := e.client.Renew(ctx); err != nil {
+		return e.Granted(), fmt.Errorf("renew: %w", err)
+	}
+	return e.drive(ctx, spec, true)
+}
+
+// drive is Drive for one who holds aim. With fresh nothing of the old load is kept.
+func (e *Engine) drive(ctx context.Context, spec metric.Spec, fresh bool) (metric.Granted, error) {
+	if err := e.alive(); err != nil {
+		return metric.Granted{}, err
+	}
+	e.mu.Lock()
+	p := plan(e.spec, e.streams, spec, fresh)
+	e.mu.Unlock()
+	opened, err := e.open(ctx, p.missing)
 	if err != nil {
 		return e.Granted(), err
 	}
 	// From here on the load changes: finish it even if the caller does not wait.
-	err = e.swap(context.WithoutCancel(ctx), spec, p, fresh)
+	err = e.swap(context.WithoutCancel(ctx), spec, p, opened)
 	if err == nil {
 		e.tell(p, spec)
 		e.aimProbe(ctx, spec.Probe)
@@ -43,18 +73,19 @@ func (e *Engine) Drive(ctx context.Context, spec metric.Spec) (metric.Granted, e
 	return e.Granted(), err
 }
 
-// Pause ends the load. The probe stays.
+// Pause ends the load. The probe stays. Where the peer is lost there is no load, and none after [Engine.Redial].
 func (e *Engine) Pause(ctx context.Context) error {
 	e.aim.Lock()
 	defer e.aim.Unlock()
-	if err := e.alive(); err != nil {
-		return err
-	}
 	e.mu.Lock()
-	ids := idsOf(e.streams)
-	e.streams = nil
+	ids, closed := idsOf(e.streams), e.closed
+	e.streams, e.wanted = nil, false
+	lost := e.err != nil
 	e.mu.Unlock()
-	if len(ids) == 0 {
+	switch {
+	case closed:
+		return errClosed
+	case lost || len(ids) == 0:
 		return nil
 	}
 	err := e.client.CloseStreams(context.WithoutCancel(ctx), ids...)
@@ -83,10 +114,10 @@ type change struct {
 	reopen  bool // nothing of the old load fits the new
 }
 
-// plan compares the running streams of old with what is wanted.
-func plan(old metric.Spec, have []stream, want metric.Spec) change {
+// plan compares the running streams of old with what is wanted. With fresh none of them fits.
+func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 	var c change
-	fits := old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far
+	fits := !fresh && old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far
 	for _, dir := range []metric.Dir{metric.Out, metric.In} {
 		n := 0
 		if slices.Contains(want.Mode.Dirs(), dir) {
@@ -140,23 +171,24 @@ func (e *Engine) open(ctx context.Context, wants []native.Want) ([]stream, error
 	return nil, errors.Join(errs[first], e.client.CloseStreams(tidy, ids...))
 }
 
-// swap ends what is surplus and lets the new streams run.
+// swap ends what is surplus and lets the new streams run. Where the far end does not say that the surplus has ended, the new
+// ones are let go, and what is left of the load is what was to be kept.
 func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []stream) error {
 	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
 	defer cancel()
 	if err := e.client.CloseStreams(ctx, idsOf(p.surplus)...); err != nil {
-		return fmt.Errorf("end streams: %w", err)
+		e.mu.Lock()
+		e.streams = p.keep
+		e.mu.Unlock()
+		return errors.Join(fmt.Errorf("end streams: %w", err), e.client.CloseStreams(ctx, idsOf(fresh)...))
 	}
 	e.mu.Lock()
 	oldRate := e.spec.RateBps
-	e.spec = spec
+	e.spec, e.wanted = spec, true
 	e.streams = slices.Concat(p.keep, fresh)
 	slices.SortStableFunc(e.streams, byDirThenID)
-	if e.started.IsZero() {
-		e.started = time.Now()
-		e.measures.begin()
-	}
 	e.mu.Unlock()
+	e.begin()
 	if len(p.keep) > 0 && oldRate != spec.RateBps {
 		if err := e.client.SetRate(ctx, spec.RateBps); err != nil {
 			return fmt.Errorf("change rate: %w", err)
@@ -169,6 +201,19 @@ func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []s
 		return fmt.Errorf("start streams: %w", err)
 	}
 	return nil
+}
+
+// begin lets the measurement begin, once.
+func (e *Engine) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started.IsZero() {
+		e.started = time.Now()
+	}
+	if !e.flowing {
+		e.flowing = true
+		e.measures.begin()
+	}
 }
 
 // tell puts what happened into the feed. A change of rate alone says nothing: it is a knob, and has its mark.
@@ -215,7 +260,7 @@ func byDirThenID(a, b stream) int {
 	if a.dir != b.dir {
 		return -strings.Compare(string(a.dir), string(b.dir)) // out before in
 	}
-	return int(a.ID) - int(b.ID)
+	return cmp.Compare(a.ID, b.ID)
 }
 
 func idsOf(streams []stream) []uint32 {

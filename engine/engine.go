@@ -21,6 +21,7 @@ var errClosed = errors.New("engine is closed")
 
 // Engine is the near end of traffic with one peer. Its methods may be called by any goroutine.
 type Engine struct {
+	addr   string
 	client *native.Client
 	feed   *metric.Feed
 	quit   chan struct{}
@@ -30,11 +31,13 @@ type Engine struct {
 
 	mu       sync.Mutex // guards what follows
 	spec     metric.Spec
+	wanted   bool // load of spec was asked for, and not to pause
 	streams  []stream
 	probe    *flow.Probe
 	probeID  uint32
 	noProbe  int       // the probe rate that could not be had
-	started  time.Time // when traffic first flowed; zero before
+	started  time.Time // when traffic first flowed, of the first Engine; zero before
+	flowing  bool      // traffic of this one has begun
 	err      error
 	closed   bool
 	measures measures
@@ -49,11 +52,34 @@ type stream struct {
 // Dial connects to the [Server] at addr, host:port. No traffic flows until Drive. Frames and notes are put into feed,
 // which stays the caller's.
 func Dial(ctx context.Context, addr string, feed *metric.Feed) (*Engine, error) {
-	c, err := native.Dial(ctx, addr)
+	return connect(ctx, &Engine{addr: addr, feed: feed})
+}
+
+// Redial takes up, for an Engine that has lost its peer, with the same peer anew: it returns an Engine whose time and Spec
+// go on where e's ended, and closes e. Traffic flows again after Drive, or after Reopen if it flowed before. On an error e
+// is as it was.
+func (e *Engine) Redial(ctx context.Context) (*Engine, error) {
+	if e.Err() == nil {
+		return nil, errors.New("redial: the peer is not lost")
+	}
+	e.mu.Lock()
+	next := &Engine{addr: e.addr, feed: e.feed, spec: e.spec, wanted: e.wanted, started: e.started}
+	e.mu.Unlock()
+	if _, err := connect(ctx, next); err != nil {
+		return nil, err
+	}
+	_ = e.Close() // it held nothing that could still fail
+	next.note("the peer is back")
+	return next, nil
+}
+
+// connect gives e its session and lets it sample.
+func connect(ctx context.Context, e *Engine) (*Engine, error) {
+	c, err := native.Dial(ctx, e.addr)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{client: c, feed: feed, quit: make(chan struct{}), done: make(chan struct{})}
+	e.client, e.quit, e.done = c, make(chan struct{}), make(chan struct{})
 	e.measures = measures{
 		busy:    host.OpenBusy(host.Root),
 		softnet: host.OpenSoftnet(host.Root),

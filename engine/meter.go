@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
@@ -14,7 +15,7 @@ type reading struct {
 	wall    time.Time
 	t       float64 // seconds since traffic first flowed
 	spec    metric.Spec
-	streams []streamRef
+	out, in bool // whether streams of the load go that way
 	load    flow.Reading
 	jitter  *metric.Hist // of the near receivers, of this interval
 	far     []*native.Stats
@@ -23,12 +24,6 @@ type reading struct {
 	cpu     metric.Num
 	self    metric.Num
 	late    int
-}
-
-// streamRef names a stream of the running load.
-type streamRef struct {
-	id  uint32
-	dir metric.Dir
 }
 
 // meter turns readings into Frames: it remembers the last reading of both ends. It knows no clock and no socket.
@@ -42,7 +37,6 @@ type meter struct {
 type end struct {
 	mono    int64
 	load    flow.Reading
-	streams map[uint32]uint64 // bytes of each
 	softnet uint64
 }
 
@@ -52,10 +46,9 @@ type delta struct {
 	seconds float64
 	was     flow.Reading
 	now     flow.Reading
-	streams map[uint32]metric.Num // bit/s
-	rtt     map[uint32]metric.Num
 	jitter  *metric.Hist
 	softnet uint64 // packets dropped
+	backlog bool   // whether that is known
 }
 
 // track is what was shown of one direction so far, so that a counter that steps back shows as nothing now and less
@@ -64,8 +57,18 @@ type track struct {
 	lost, expected            counter
 	sender, socket, nic, path counter
 	probeLost, probePackets   counter
-	retrans                   counter
+	retrans, missed           counter
 }
+
+// growth is what happened in one direction in one interval.
+type growth struct {
+	retrans, missed metric.Num
+	load, probe     loss
+	at              *metric.LostAt // where the load's was
+}
+
+// loss is lost of packets.
+type loss struct{ lost, packets metric.Num }
 
 // counter shows the growth of a sum.
 type counter struct{ shown uint64 }
@@ -84,19 +87,12 @@ func (m *meter) begin(mono int64) { m.near.mono = mono }
 
 // move takes in a new reading of the end.
 func (e *end) move(mono int64, load flow.Reading, jitter *metric.Hist, softnet *uint64) delta {
-	d := delta{ok: true, seconds: float64(mono-e.mono) / 1e9, was: e.load, now: load, jitter: jitter,
-		streams: make(map[uint32]metric.Num), rtt: make(map[uint32]metric.Num)}
-	bytes := make(map[uint32]uint64, len(load.Streams))
-	for _, s := range load.Streams {
-		bytes[s.ID] = s.Bytes
-		d.streams[s.ID] = d.bps(e.streams[s.ID], s.Bytes)
-		d.rtt[s.ID] = s.RttMs
-	}
+	d := delta{ok: true, seconds: float64(mono-e.mono) / 1e9, was: e.load, now: load, jitter: jitter}
 	if softnet != nil {
-		d.softnet = *softnet - min(e.softnet, *softnet)
+		d.softnet, d.backlog = *softnet-min(e.softnet, *softnet), true
 		e.softnet = *softnet
 	}
-	e.mono, e.load, e.streams = mono, load, bytes
+	e.mono, e.load = mono, load
 	return d
 }
 
@@ -129,86 +125,134 @@ func (m *meter) frames(r reading) []*metric.Frame {
 	span := float64(r.mono-m.near.mono) / 1e9
 	near := m.near.move(r.mono, r.load, r.jitter, r.softnet)
 	far := m.farDelta(r.far)
+	var there, back *flow.ProbeCount
+	if r.probe != nil && r.probe.Echoed {
+		there, back = &r.probe.Out, &r.probe.Back
+	}
 	var out []*metric.Frame
-	for _, dir := range r.spec.Mode.Dirs() {
-		f := &metric.Frame{T: r.t, Span: span, Time: r.wall, Dir: dir, CPU: r.cpu, SelfCPU: r.self,
+	for _, way := range []struct {
+		dir    metric.Dir
+		loaded bool
+		track  *track
+		tx, rx *delta
+		probe  *flow.ProbeCount
+	}{
+		{metric.Out, r.out, &m.out, &near, &far, there},
+		{metric.In, r.in, &m.in, &far, &near, back},
+	} {
+		g := way.track.grow(way.tx, way.rx, way.probe)
+		if !slices.Contains(r.spec.Mode.Dirs(), way.dir) {
+			continue
+		}
+		f := &metric.Frame{T: r.t, Span: span, Time: r.wall, Dir: way.dir, CPU: r.cpu, SelfCPU: r.self,
 			Late: metric.N(float64(r.late))}
-		tx, rx, t := &near, &far, &m.out
-		if dir == metric.In {
-			tx, rx, t = &far, &near, &m.in
+		if way.rx.ok && way.rx.backlog {
+			f.SoftnetDrops = metric.N(float64(way.rx.softnet))
 		}
-		loaded := t.rates(f, r, tx, rx)
-		if r.spec.Proto == metric.UDP && loaded {
-			t.load(f, tx, rx)
-		} else {
-			t.probe(f, r.probe)
+		if way.loaded {
+			rates(f, r.spec, g, way.tx, way.rx)
 		}
-		if r.probe != nil && (m.probed || !r.probe.RttMs.IsZero()) {
-			// Once the probe has answered, TCP's own RTT never stands in for it: the two do not measure the same.
-			m.probed = true
-			if f.RttMs, f.RttFrom = r.probe.RttMs, metric.FromProbe; f.RttMs.IsZero() {
-				f.RttFrom = ""
-			}
+		// Of UDP load that has just ended the last datagrams count as well.
+		if r.spec.Proto == metric.UDP && way.loaded || g.load.packets.Or(0) > 0 {
+			loadLoss(f, g, way.rx)
+		} else if way.probe != nil {
+			probeLoss(f, g, way.probe, r.probe.User)
 		}
+		m.probeRTT(f, r.probe)
 		out = append(out, f)
 	}
 	return out
 }
 
-// rates fills in what the streams of f's direction carried, and reports whether there are any.
-func (t *track) rates(f *metric.Frame, r reading, tx, rx *delta) bool {
-	n := 0
-	for _, s := range r.streams {
-		if s.dir != f.Dir {
-			continue
-		}
-		n++
-		sf := metric.StreamFrame{ID: n}
-		if tx.ok {
-			sf.TxBps, sf.RttMs = tx.streams[s.id], tx.rtt[s.id]
-		}
-		if rx.ok {
-			sf.RxBps = rx.streams[s.id]
-		}
-		f.Streams = append(f.Streams, sf)
+// probeRTT fills in the round trip of the probe. Once it has answered, TCP's own never stands in for it: the two do not
+// measure the same.
+func (m *meter) probeRTT(f *metric.Frame, p *flow.ProbeReading) {
+	if p == nil || !m.probed && p.RttMs.IsZero() {
+		return
 	}
-	if n == 0 {
-		return false
+	m.probed = true
+	f.RttMs, f.RttFrom = p.RttMs, ""
+	if !p.RttMs.IsZero() {
+		f.RttFrom = metric.FromProbe
 	}
-	if tx.ok {
-		f.TxBps = tx.bps(tx.was.Tx.Bytes, tx.now.Tx.Bytes)
-		if r.spec.Proto == metric.TCP {
-			f.Retransmits = metric.N(float64(t.retrans.grow(tx.now.Tx.Retrans)))
-			if rtt := tx.now.Tx.RttMs; !rtt.IsZero() {
-				f.RttMs, f.RttFrom = rtt, metric.FromTCP
-			}
-		}
-	}
+}
+
+// rates fills in what the streams of f's direction carried.
+func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 	if rx.ok {
 		f.RxBps = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
 	}
-	return true
+	if !tx.ok {
+		return
+	}
+	f.TxBps = tx.bps(tx.was.Tx.Bytes, tx.now.Tx.Bytes)
+	if spec.Proto == metric.UDP {
+		if spec.RateBps > 0 { // without a rate there is no schedule to miss
+			f.Missed = g.missed
+		}
+		return
+	}
+	f.Retransmits = g.retrans
+	// Where nothing was acknowledged the kernel still has its last round trip, which is none of this interval.
+	if rtt := tx.now.Tx.RttMs; !rtt.IsZero() && tx.now.Tx.Bytes > tx.was.Tx.Bytes {
+		f.RttMs, f.RttFrom = rtt, metric.FromTCP
+	}
 }
 
-// load fills in jitter and loss from UDP load. Without word from the receiver there is none.
-func (t *track) load(f *metric.Frame, tx, rx *delta) {
+// loadLoss fills in jitter and loss from UDP load. Without word from the receiver there is none.
+func loadLoss(f *metric.Frame, g growth, rx *delta) {
 	if !rx.ok {
 		return
 	}
-	got := rx.now.Rx
-	if j, ok := got.JitterNs.Get(); ok {
-		f.JitterMs, f.JitterFrom = metric.N(j/1e6), metric.FromLoad
-		if got.User {
-			f.JitterClock = "user"
-		}
-		if rx.jitter != nil && rx.jitter.N() > 0 {
-			f.SetJitter(rx.jitter)
-		}
-	}
-	f.Lost = metric.N(float64(t.lost.grow(got.Lost())))
-	f.Packets = metric.N(float64(t.expected.grow(got.Expected)))
+	setJitter(f, rx.now.Rx.JitterNs, rx.jitter, metric.FromLoad, rx.now.Rx.User)
+	f.Lost, f.Packets, f.LostAt = g.load.lost, g.load.packets, g.at
 	f.LossPct, f.LossFrom = metric.LossPct(f.Lost, f.Packets), metric.FromLoad
-	f.LostAt = t.places(tx, rx)
+}
+
+// probeLoss fills in jitter and loss from the echo stream.
+func probeLoss(f *metric.Frame, g growth, way *flow.ProbeCount, user bool) {
+	h := way.Jitter
+	setJitter(f, way.JitterNs, &h, metric.FromProbe, user)
+	f.Lost, f.Packets = g.probe.lost, g.probe.packets
+	f.LossPct, f.LossFrom = metric.LossPct(f.Lost, f.Packets), metric.FromProbe
+}
+
+// setJitter fills in a jitter of ns nanoseconds, with h, where the interval has any: an estimator to which nothing came
+// still says what it last said.
+func setJitter(f *metric.Frame, ns metric.Num, h *metric.Hist, from string, user bool) {
+	j, ok := ns.Get()
+	if !ok || h == nil || h.N() == 0 {
+		return
+	}
+	f.JitterMs, f.JitterFrom = metric.N(j/1e6), from
+	if user {
+		f.JitterClock = "user"
+	}
+	f.SetJitter(h)
+}
+
+// grow brings every counter up to date, also those that are not shown now: what they grew by meanwhile is of no later
+// interval. The probe's are left alone where way is nil.
+func (t *track) grow(tx, rx *delta, way *flow.ProbeCount) growth {
+	var g growth
+	if tx.ok {
+		g.retrans = metric.N(float64(t.retrans.grow(tx.now.Tx.Retrans)))
+		g.missed = metric.N(float64(t.missed.grow(tx.now.Tx.Missed)))
+	}
+	if rx.ok {
+		g.load.lost = metric.N(float64(t.lost.grow(rx.now.Rx.Lost())))
+		g.load.packets = metric.N(float64(t.expected.grow(rx.now.Rx.Expected)))
+		g.at = t.places(tx, rx)
+	}
+	if way == nil {
+		return g
+	}
+	if way.Packets < t.probePackets.shown { // another probe was opened
+		t.probeLost, t.probePackets = counter{}, counter{}
+	}
+	g.probe.lost = metric.N(float64(t.probeLost.grow(way.Lost)))
+	g.probe.packets = metric.N(float64(t.probePackets.grow(way.Packets)))
+	return g
 }
 
 // places splits the loss. A drop is counted at once and missed only when a later datagram arrives, so no part is shown
@@ -237,31 +281,4 @@ func (t *track) places(tx, rx *delta) *metric.LostAt {
 	}
 	at.Path = explain(&t.path, rest)
 	return at
-}
-
-// probe fills in jitter and loss from the echo stream.
-func (t *track) probe(f *metric.Frame, p *flow.ProbeReading) {
-	if p == nil || !p.Echoed {
-		return
-	}
-	way := &p.Out
-	if f.Dir == metric.In {
-		way = &p.Back
-	}
-	if way.Packets < t.probePackets.shown { // another probe was opened
-		t.probeLost, t.probePackets = counter{}, counter{}
-	}
-	if j, ok := way.JitterNs.Get(); ok {
-		f.JitterMs, f.JitterFrom = metric.N(j/1e6), metric.FromProbe
-		if p.User {
-			f.JitterClock = "user"
-		}
-		if way.Jitter.N() > 0 {
-			h := way.Jitter
-			f.SetJitter(&h)
-		}
-	}
-	f.Lost = metric.N(float64(t.probeLost.grow(way.Lost)))
-	f.Packets = metric.N(float64(t.probePackets.grow(way.Packets)))
-	f.LossPct, f.LossFrom = metric.LossPct(f.Lost, f.Packets), metric.FromProbe
 }

@@ -18,14 +18,13 @@ func udpSpec(mode metric.Mode) metric.Spec {
 
 // farStats is what a far receiver says at mono of its own clock.
 func farStats(mono int64, rx flow.Rx) *native.Stats {
-	return &native.Stats{Mono: mono, Load: flow.Reading{Rx: rx, Streams: []flow.StreamCounts{{ID: 7, Bytes: rx.Bytes}}}}
+	return &native.Stats{Mono: mono, Load: flow.Reading{Rx: rx}}
 }
 
 // tick is one reading of an UDP load out.
 func tick(m *meter, n int64, tx flow.Tx, far ...*native.Stats) *metric.Frame {
 	r := reading{
-		mono: n * second / 10, spec: udpSpec(metric.ModeOut), streams: []streamRef{{7, metric.Out}}, far: far,
-		load: flow.Reading{Tx: tx, Streams: []flow.StreamCounts{{ID: 7, Tx: true, Bytes: tx.Bytes}}},
+		mono: n * second / 10, spec: udpSpec(metric.ModeOut), out: true, far: far, load: flow.Reading{Tx: tx},
 	}
 	return m.frames(r)[0]
 }
@@ -43,14 +42,13 @@ func TestFarRateIsOverFarTime(t *testing.T) {
 	f := tick(&m, 2, flow.Tx{Bytes: 1000}, farStats(500*second+second/5, flow.Rx{Bytes: 1000}))
 	num(t, "sent", f.TxBps, 80_000)
 	num(t, "arrived over the far end's 200 ms", f.RxBps, 40_000)
-	num(t, "of the stream", f.Streams[0].RxBps, 40_000)
 }
 
 func TestNoWordFromFarIsAGapThatTheNextCovers(t *testing.T) {
 	var m meter
 	tick(&m, 1, flow.Tx{}, farStats(500*second, flow.Rx{}))
 	f := tick(&m, 2, flow.Tx{Bytes: 1000, Packets: 1})
-	if !f.RxBps.IsZero() || !f.Lost.IsZero() || !f.LossPct.IsZero() || f.LostAt != nil || !f.Streams[0].RxBps.IsZero() {
+	if !f.RxBps.IsZero() || !f.Lost.IsZero() || !f.LossPct.IsZero() || f.LostAt != nil {
 		t.Errorf("numbers without a report: %+v", f)
 	}
 	num(t, "sent", f.TxBps, 80_000)
@@ -115,6 +113,99 @@ func TestSilentProbeIsAbsent(t *testing.T) {
 	}
 }
 
+// A loss of the probe belongs to its interval, whether it was shown or not.
+func TestProbeLossDoesNotPileUp(t *testing.T) {
+	var m meter
+	at := int64(0)
+	read := func(mode metric.Mode, proto metric.Proto, lost uint64) *metric.Frame {
+		at++
+		way := flow.ProbeCount{Packets: uint64(at) * 20, Lost: lost}
+		r := reading{mono: at * second / 10, spec: metric.Spec{Proto: proto, Mode: mode}, out: true,
+			probe: &flow.ProbeReading{Echoed: true, Out: way, Back: way}}
+		return m.frames(r)[0]
+	}
+	read(metric.ModeOut, metric.TCP, 0)
+	if f := read(metric.ModeOut, metric.UDP, 7); f.LossFrom == metric.FromProbe {
+		t.Errorf("UDP shows the probe's loss: %+v", f)
+	}
+	f := read(metric.ModeOut, metric.TCP, 8)
+	num(t, "lost out", f.Lost, 1)
+	num(t, "packets out", f.Packets, 20)
+	num(t, "lost in, not shown before", read(metric.ModeIn, metric.TCP, 10).Lost, 2)
+}
+
+// What the estimators and TCP_INFO last said is not measured again by an interval in which nothing came.
+func TestNothingNewIsAbsent(t *testing.T) {
+	var m meter
+	jitter := func(n int) *metric.Hist {
+		h := &metric.Hist{}
+		for range n {
+			h.Add(5000)
+		}
+		return h
+	}
+	probe := func(n int) *flow.ProbeReading {
+		c := flow.ProbeCount{Packets: 20, JitterNs: metric.N(4000), Jitter: *jitter(n)}
+		return &flow.ProbeReading{Echoed: true, Out: c, Back: c}
+	}
+	tcp := func(n int64, acked uint64, jitters int) *metric.Frame {
+		tx := flow.Tx{Bytes: acked, RttMs: metric.N(3)}
+		return m.frames(reading{mono: n * second / 10, spec: metric.Spec{Proto: metric.TCP, Mode: metric.ModeOut}, out: true,
+			load: flow.Reading{Tx: tx}, probe: probe(jitters)})[0]
+	}
+	f := tcp(1, 1000, 3)
+	num(t, "jitter", f.JitterMs, 0.004)
+	num(t, "rtt", f.RttMs, 3)
+	f = tcp(2, 1000, 0)
+	if !f.JitterMs.IsZero() || f.JitterFrom != "" || !f.RttMs.IsZero() || f.RttFrom != "" {
+		t.Errorf("of a dead path: %+v", f)
+	}
+
+	m = meter{}
+	udp := func(n int64, jitters int) *metric.Frame {
+		st := farStats(n*second/10, flow.Rx{JitterNs: metric.N(4000)})
+		st.Jitter = jitter(jitters)
+		return tick(&m, n, flow.Tx{}, st)
+	}
+	udp(1, 3)
+	num(t, "jitter of the load", udp(2, 3).JitterMs, 0.004)
+	if f := udp(3, 0); !f.JitterMs.IsZero() || f.JitterFrom != "" {
+		t.Errorf("of a load that does not arrive: %+v", f)
+	}
+}
+
+func TestMissed(t *testing.T) {
+	for _, rate := range []int64{0, 1e6} {
+		var m meter
+		spec := udpSpec(metric.ModeOut)
+		spec.RateBps = rate
+		read := func(n int64, missed uint64) *metric.Frame {
+			return m.frames(reading{mono: n * second / 10, spec: spec, out: true, load: flow.Reading{Tx: flow.Tx{Missed: missed}}})[0]
+		}
+		read(1, 3)
+		f := read(2, 8)
+		if rate == 0 {
+			if !f.Missed.IsZero() {
+				t.Errorf("without a schedule %v were missed", f.Missed)
+			}
+			continue
+		}
+		num(t, "missed", f.Missed, 5)
+	}
+}
+
+// The tail of UDP load that ended within the interval counts in it.
+func TestTailOfEndedLoadCounts(t *testing.T) {
+	var m meter
+	tick(&m, 1, flow.Tx{}, farStats(second, flow.Rx{}))
+	f := m.frames(reading{mono: second / 5, spec: udpSpec(metric.ModeOut),
+		far: []*native.Stats{farStats(2*second, flow.Rx{Packets: 9, Expected: 10})}})[0]
+	num(t, "lost", f.Lost, 1)
+	if f.LossFrom != metric.FromLoad {
+		t.Errorf("from %q", f.LossFrom)
+	}
+}
+
 func TestMetronome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -160,7 +251,7 @@ func TestPlan(t *testing.T) {
 		"udp":     {with(func(s *metric.Spec) { s.Proto = metric.UDP }), 0, 2, 2, true},
 		"buffers": {with(func(s *metric.Spec) { s.Far.RcvBuf = 1 << 20 }), 0, 2, 2, true},
 	} {
-		p := plan(base, have, c.want)
+		p := plan(base, have, c.want, false)
 		if len(p.keep) != c.keep || len(p.surplus) != c.surplus || len(p.missing) != c.missing || p.reopen != c.reopen {
 			t.Errorf("%s: keep %d, surplus %d, missing %d, reopen %v", name, len(p.keep), len(p.surplus), len(p.missing), p.reopen)
 		}

@@ -71,14 +71,14 @@ func (e *Engine) lose() {
 // sample reads everything once and puts the Frames into the feed.
 func (e *Engine) sample(late int) {
 	e.mu.Lock()
-	if e.started.IsZero() {
+	if !e.flowing {
 		e.mu.Unlock()
 		return
 	}
 	m := &e.measures
 	s := reading{late: late, far: e.client.Stats(), jitter: &metric.Hist{}, spec: e.spec}
 	for _, st := range e.streams {
-		s.streams = append(s.streams, streamRef{id: st.ID, dir: st.dir})
+		s.out, s.in = s.out || st.dir == metric.Out, s.in || st.dir == metric.In
 	}
 	s.load = e.client.Load.Read(s.jitter)
 	s.mono, s.wall, s.t = flow.Mono(), time.Now(), e.now()

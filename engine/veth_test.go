@@ -164,7 +164,8 @@ func TestPeerGone(t *testing.T) {
 	gone(t, r)
 }
 
-// A cable that is pulled ends nothing by itself: only silence tells.
+// A cable that is pulled ends nothing by itself: only silence tells. Once it is plugged in again the same peer can be taken
+// up with, and the time goes on.
 func TestPeerSilent(t *testing.T) {
 	t.Parallel()
 	if !inNamespace(t) {
@@ -176,6 +177,25 @@ func TestPeerSilent(t *testing.T) {
 	r.until("traffic", flows)
 	ip(t, "link set etn0 down")
 	gone(t, r)
+	if _, err := r.Redial(r.ctx); err == nil {
+		t.Error("it redials over a cut cable")
+	}
+	lost := r.Now()
+	ip(t, "link set etn0 up")
+	back, err := r.Redial(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	if _, err := back.Reopen(r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.until("traffic again", flows); f.T < lost || f.Span > 1 {
+		t.Errorf("frame at %v after %v: %+v", f.T, lost, f)
+	}
+	if _, err := back.Redial(r.ctx); err == nil {
+		t.Error("an engine that has its peer redials")
+	}
 }
 
 func gone(t *testing.T, r *rigged) {

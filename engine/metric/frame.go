@@ -33,6 +33,13 @@ type Frame struct {
 	LossFrom string  `json:"loss_from,omitempty"` // load or probe
 	LostAt   *LostAt `json:"lost_at,omitempty"`
 
+	// Missed are datagrams of a UDP schedule that were never sent, because the sender was not run in time. They are not
+	// lost: nothing of them left.
+	Missed Num `json:"missed,omitzero"`
+
+	// SoftnetDrops are packets that the receiving host dropped since a processor's backlog was full, of all its traffic.
+	SoftnetDrops Num `json:"softnet_drops,omitzero"`
+
 	Retransmits Num    `json:"retransmits,omitzero"` // TCP segments sent again
 	RttMs       Num    `json:"rtt_ms,omitzero"`
 	RttFrom     string `json:"rtt_from,omitempty"` // probe or tcp
@@ -40,8 +47,6 @@ type Frame struct {
 	CPU     Num `json:"cpu,omitzero"`      // busy share of all processors of the near host, percent
 	SelfCPU Num `json:"self_cpu,omitzero"` // of one processor, used by the near agent for everything but its traffic threads
 	Late    Num `json:"late,omitzero"`     // sampling ticks that came more than half a tick late
-
-	Streams []StreamFrame `json:"streams,omitempty"`
 }
 
 // LostAt splits a loss by where it happened, in packets. What could not be told apart stays in Path.
@@ -50,14 +55,6 @@ type LostAt struct {
 	Path   Num `json:"path,omitzero"`
 	Socket Num `json:"socket,omitzero"` // the receiver's socket buffer was full
 	NIC    Num `json:"nic,omitzero"`    // the receiving host's device or backlog dropped it
-}
-
-// StreamFrame is one stream's share of a Frame.
-type StreamFrame struct {
-	ID    int `json:"id"`
-	TxBps Num `json:"tx_bps,omitzero"`
-	RxBps Num `json:"rx_bps,omitzero"`
-	RttMs Num `json:"rtt_ms,omitzero"`
 }
 
 // RecordType is the line's type.
@@ -118,12 +115,13 @@ func (m *Merger) Add(f *Frame) {
 		a.Sender, a.Path = a.Sender.Add(f.LostAt.Sender), a.Path.Add(f.LostAt.Path)
 		a.Socket, a.NIC = a.Socket.Add(f.LostAt.Socket), a.NIC.Add(f.LostAt.NIC)
 	}
+	o.Missed = o.Missed.Add(f.Missed)
 	o.Retransmits = o.Retransmits.Add(f.Retransmits)
+	o.SoftnetDrops = o.SoftnetDrops.Add(f.SoftnetDrops)
 	o.Late = o.Late.Add(f.Late)
 	if f.RttFrom != "" {
 		o.RttFrom = f.RttFrom
 	}
-	o.Streams = f.Streams
 }
 
 // Span is how many seconds it holds so far.

@@ -16,6 +16,7 @@ type Mark struct {
 	Outcome string    `json:"outcome"`
 	Also    []Also    `json:"also,omitempty"`   // side effects
 	Reason  string    `json:"reason,omitempty"` // the kernel's own words, or ours where it has none
+	Denied  bool      `json:"denied,omitempty"` // it was refused for want of a right
 }
 
 // Pending is the Outcome of a Mark whose answer is not there yet. The others are tune/knob's.

@@ -27,8 +27,6 @@ type Rx struct {
 	Bytes    uint64     `json:"bytes"`              // of payload
 	Packets  uint64     `json:"packets,omitempty"`  // UDP: distinct datagrams
 	Expected uint64     `json:"expected,omitempty"` // UDP: highest sequence number + 1; at the end what the sender sent
-	Copies   uint64     `json:"copies,omitempty"`   // UDP: datagrams that came again
-	Late     uint64     `json:"late,omitempty"`     // UDP: datagrams that came behind a later one
 	Drops    uint64     `json:"drops,omitempty"`    // UDP: dropped at the full socket buffer
 	NoDrops  bool       `json:"no_drops,omitempty"` // the kernel does not count Drops
 	JitterNs metric.Num `json:"jitter_ns,omitzero"` // UDP: RFC 3550 section 6.4.1, now
@@ -39,8 +37,6 @@ func (a *Rx) add(b Rx) {
 	a.Bytes += b.Bytes
 	a.Packets += b.Packets
 	a.Expected += b.Expected
-	a.Copies += b.Copies
-	a.Late += b.Late
 	a.Drops += b.Drops
 	a.NoDrops = a.NoDrops || b.NoDrops
 	a.User = a.User || b.User

@@ -14,7 +14,8 @@ var crew = &roster{}
 type roster struct {
 	mu    sync.Mutex
 	n     int
-	procs int // GOMAXPROCS before the first thread
+	procs int  // GOMAXPROCS before the first thread
+	grown bool // it may have been raised since
 	live  map[*member]struct{}
 	gone  int64 // CPU nanoseconds of threads that left
 }
@@ -24,18 +25,33 @@ type member struct {
 	since int64
 }
 
-// join makes room for one more thread. Traffic threads block in system calls, and with too few Ps the paced ones wait
-// out another's time slice (10 ms stalls on one core), so there are always two Ps more than traffic threads.
+// room lets n more threads join without a stop of the world for each, which takes long where a hundred are running.
+//
+// Traffic threads block in system calls, and with too few Ps the paced ones wait out another's time slice (10 ms stalls on
+// one core), so there are always two Ps more than traffic threads.
+func (r *roster) room(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n > 0 {
+		r.grow(n)
+	}
+}
+
+func (r *roster) grow(n int) {
+	if r.n == 0 && !r.grown {
+		r.procs, r.grown = runtime.GOMAXPROCS(0), true
+	}
+	if want := r.n + n + 2; runtime.GOMAXPROCS(0) < want {
+		runtime.GOMAXPROCS(want)
+	}
+}
+
+// join takes in one more thread.
 func (r *roster) join() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.n == 0 {
-		r.procs = runtime.GOMAXPROCS(0)
-	}
+	r.grow(1)
 	r.n++
-	if runtime.GOMAXPROCS(0) < r.n+2 {
-		runtime.GOMAXPROCS(r.n + 2)
-	}
 }
 
 // enter counts the CPU time of the calling thread, which must be locked, from now on.
@@ -57,7 +73,11 @@ func (r *roster) leave(m *member) {
 	defer r.mu.Unlock()
 	r.gone += max(0, cpuOf(m.clock)-m.since)
 	delete(r.live, m)
-	if r.n--; r.n == 0 && runtime.GOMAXPROCS(0) != r.procs {
+	if r.n--; r.n > 0 {
+		return
+	}
+	r.grown = false
+	if runtime.GOMAXPROCS(0) != r.procs {
 		runtime.GOMAXPROCS(r.procs)
 	}
 }

@@ -2,8 +2,8 @@
 //
 // Every load stream has one raw blocking socket and one locked OS thread. A thread counts in its own variables and
 // publishes once a batch; nothing on its way allocates. Whoever wants the numbers reads them from another goroutine with
-// Tx, Rx or [Ledger.Read]. A stream is ended by Close, which shuts the socket down, waits for the thread, and only then
-// closes the descriptor, so no call ever reaches a descriptor that has become someone else's.
+// Tx, Rx or [Ledger.Read]. A stream is ended by Close, which asks the thread to end, waits for it, and only then closes the
+// descriptor, so no call ever reaches a descriptor that has become someone else's.
 //
 // A traffic thread says no word of its system calls to the Go scheduler. Told of calls that wait, the runtime's monitor
 // takes their P away and then gets up every 20 us for some milliseconds (runtime, sysmon and retake); with hundreds of such

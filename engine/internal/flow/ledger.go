@@ -20,19 +20,10 @@ type Ledger struct {
 	rx        Rx
 }
 
-// Reading is the state of a Ledger. Streams are the live ones in the order of their ids.
+// Reading is the state of a Ledger.
 type Reading struct {
-	Tx      Tx             `json:"tx"`
-	Rx      Rx             `json:"rx"`
-	Streams []StreamCounts `json:"streams,omitempty"`
-}
-
-// StreamCounts is one live stream.
-type StreamCounts struct {
-	ID    uint32     `json:"id"`
-	Tx    bool       `json:"tx,omitempty"` // it sends
-	Bytes uint64     `json:"bytes"`
-	RttMs metric.Num `json:"rtt_ms,omitzero"`
+	Tx Tx `json:"tx"`
+	Rx Rx `json:"rx"`
 }
 
 // AddSender takes over s, not yet started.
@@ -55,14 +46,17 @@ func (l *Ledger) AddReceiver(id uint32, r Receiver) {
 	l.receivers[id] = r
 }
 
-// Start lets the streams run that are not yet running.
+// Start lets the streams run that are not yet running. It does not hold up a Read: where a hundred threads come up beside
+// those that are running already, that takes a while.
 func (l *Ledger) Start() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range l.receivers {
+	senders, receivers := slices.Collect(maps.Values(l.senders)), slices.Collect(maps.Values(l.receivers))
+	l.mu.Unlock()
+	crew.room(len(receivers) + len(senders))
+	for _, r := range receivers {
 		r.Start()
 	}
-	for _, s := range l.senders {
+	for _, s := range senders {
 		s.Start()
 	}
 }
@@ -117,17 +111,20 @@ func (l *Ledger) FinishReceiver(id uint32, sent uint64) bool {
 	return true
 }
 
-// Close ends every stream.
+// Close ends every stream, all at once: each waits until its thread is run.
 func (l *Ledger) Close() {
 	l.mu.Lock()
 	senders, receivers := slices.Collect(maps.Keys(l.senders)), slices.Collect(maps.Keys(l.receivers))
 	l.mu.Unlock()
+	var wg sync.WaitGroup
 	for _, id := range senders {
-		l.CloseSender(id)
+		wg.Go(func() { l.CloseSender(id) })
 	}
+	wg.Wait()
 	for _, id := range receivers {
-		l.FinishReceiver(id, 0)
+		wg.Go(func() { l.FinishReceiver(id, 0) })
 	}
+	wg.Wait()
 }
 
 // Broken returns the first error by which a stream ended itself.
@@ -151,22 +148,19 @@ func (l *Ledger) Broken() error {
 func (l *Ledger) Read(h *metric.Hist) Reading {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := Reading{Tx: l.tx, Rx: l.rx, Streams: make([]StreamCounts, 0, len(l.senders)+len(l.receivers))}
+	out := Reading{Tx: l.tx, Rx: l.rx}
 	var rtt, jitter mean
-	for id, s := range l.senders {
+	for _, s := range l.senders {
 		tx := s.Tx()
 		out.Tx.add(tx)
 		rtt.add(tx.RttMs)
-		out.Streams = append(out.Streams, StreamCounts{ID: id, Tx: true, Bytes: tx.Bytes, RttMs: tx.RttMs})
 	}
-	for id, r := range l.receivers {
+	for _, r := range l.receivers {
 		rx := r.Rx(h)
 		out.Rx.add(rx)
 		jitter.add(rx.JitterNs)
-		out.Streams = append(out.Streams, StreamCounts{ID: id, Bytes: rx.Bytes})
 	}
 	out.Tx.RttMs, out.Rx.JitterNs = rtt.num(), jitter.num()
-	slices.SortFunc(out.Streams, func(a, b StreamCounts) int { return int(a.ID) - int(b.ID) })
 	return out
 }
 

@@ -72,15 +72,12 @@ func (t *thread) use(f func(fd int) error) error {
 	return f(t.fd)
 }
 
-// halt ends the loop and waits for it; the socket stays open to be asked for its last numbers.
+// halt ends the loop and waits for it; the socket stays open to be asked for its last numbers. Nothing wakes a blocked
+// thread: each call of it is bounded by [turn], and shutdown(2) would wait for the socket as any other call does.
 func (t *thread) halt() {
 	t.stop.Store(true)
 	t.mu.Lock()
 	started := t.started
-	if !t.closed {
-		// This wakes a thread that is blocked in the socket. On one that has lost its peer it fails, and nothing blocks.
-		_ = unix.Shutdown(t.fd, unix.SHUT_RDWR)
-	}
 	t.mu.Unlock()
 	if started {
 		<-t.done

@@ -95,7 +95,7 @@ func (r *UDPReceiver) Rx(h *metric.Hist) Rx {
 	t.Lock()
 	defer t.Unlock()
 	rx := t.rx
-	rx.Packets, rx.Copies, rx.Late = t.w.distinct, t.w.copies, t.w.late
+	rx.Packets = t.w.distinct
 	rx.Expected = max(rx.Expected, t.w.next)
 	rx.Drops, rx.NoDrops = r.drops.get()
 	rx.JitterNs = t.t.estimate()

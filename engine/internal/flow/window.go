@@ -9,8 +9,6 @@ type window struct {
 	bits     [windowSize / 64]uint64
 	next     uint64 // highest seen + 1
 	distinct uint64
-	copies   uint64
-	late     uint64 // arrived behind a higher one
 }
 
 // see counts seq and reports whether it came for the first time.
@@ -22,10 +20,7 @@ func (w *window) see(seq uint64) bool {
 		w.clear(w.next, seq)
 		w.next = seq + 1
 	case w.next-seq > windowSize || w.bits[seq%windowSize/64]>>(seq%64)&1 == 1:
-		w.copies++
 		return false
-	default:
-		w.late++
 	}
 	w.bits[seq%windowSize/64] |= 1 << (seq % 64)
 	w.distinct++

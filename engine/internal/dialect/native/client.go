@@ -204,22 +204,33 @@ func (c *Client) Start(ctx context.Context) error {
 	return nil
 }
 
+// Renew lets the streams that are opened from now on begin with the buffers that the far kernel gives now.
+func (c *Client) Renew(ctx context.Context) error {
+	_, err := c.ask(ctx, &line{Type: typeRenew})
+	return err
+}
+
 // SetRate gives every running stream the rate in bit/s of payload.
 func (c *Client) SetRate(ctx context.Context, bps int64) error {
 	_, err := c.ask(ctx, &line{Type: typeRate, Rate: bps})
 	return errors.Join(err, c.Load.SetRate(bps))
 }
 
-// CloseStreams ends streams: senders first, so that receivers know how much was sent.
+// CloseStreams ends streams: senders first, so that receivers know how much was sent. Streams that are not wholly there,
+// at either end, are taken back.
 func (c *Client) CloseStreams(ctx context.Context, ids ...uint32) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	l := &line{Type: typeClose}
-	for _, id := range ids {
-		tx, _ := c.Load.CloseSender(id)
-		l.Close = append(l.Close, closing{ID: id, Sent: tx.Packets})
+	l := &line{Type: typeClose, Close: make([]closing, len(ids))}
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Go(func() {
+			tx, _ := c.Load.CloseSender(id)
+			l.Close[i] = closing{ID: id, Sent: tx.Packets}
+		})
 	}
+	wg.Wait()
 	a, err := c.ask(ctx, l)
 	sent := make(map[uint32]uint64)
 	if err == nil {
@@ -227,7 +238,6 @@ func (c *Client) CloseStreams(ctx context.Context, ids ...uint32) error {
 			sent[s.ID] = s.Sent
 		}
 	}
-	var wg sync.WaitGroup
 	for _, id := range ids {
 		wg.Go(func() { c.Load.FinishReceiver(id, sent[id]) })
 	}

@@ -52,6 +52,9 @@ func (s *session) adopt(spec StreamSpec, a arrival) (*Grant, error) {
 		return nil, fmt.Errorf("the session ended")
 	default:
 	}
+	if s.expects[spec.ID] == nil {
+		return nil, errNotWanted(spec.ID)
+	}
 	if spec.Proto == protoProbe {
 		r, err := flow.NewReflector(a.fd, spec.ID, s.token.tag())
 		if err != nil {

@@ -38,10 +38,18 @@ func (c *Client) open(ctx context.Context, w Want) (Opened, error) {
 		err = e.join(&c.Load, w.Dir == metric.Out)
 	}
 	if err != nil {
-		_ = unix.Close(fd)
+		c.abandon(ctx, spec.ID, fd)
 		return o, err
 	}
 	return o, nil
+}
+
+// abandon lets go of a stream that could not be opened, at both ends.
+func (c *Client) abandon(ctx context.Context, id uint32, fd int) {
+	_ = unix.Close(fd)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), joinTimeout)
+	defer cancel()
+	_ = c.CloseStreams(ctx, id) // where this is lost the far end ends it with the session
 }
 
 // socket makes the near socket. It is made before anything is asked of the far end, so that what this kernel refuses
@@ -113,6 +121,6 @@ func (c *Client) OpenProbe(ctx context.Context, perSecond int) (*flow.Probe, uin
 			return p, spec.ID, nil
 		}
 	}
-	_ = unix.Close(fd)
+	c.abandon(ctx, spec.ID, fd)
 	return nil, 0, fmt.Errorf("open probe: %w", err)
 }

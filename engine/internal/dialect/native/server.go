@@ -19,10 +19,11 @@ import (
 
 // Server answers the native dialect on one TCP and UDP port.
 type Server struct {
-	tcp *net.TCPListener
-	udp *net.UDPConn
+	addr net.Addr // of both
+	udp  *net.UDPConn
 
 	mu       sync.Mutex
+	tcp      *net.TCPListener
 	sessions map[token]*session
 	greeting map[net.Conn]struct{}
 	closed   bool
@@ -44,7 +45,7 @@ func Listen(addr string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	s.wg.Go(s.accept)
+	s.wg.Go(func() { s.accept(s.tcp) })
 	s.wg.Go(s.greet)
 	return s, nil
 }
@@ -54,9 +55,28 @@ func anyPort(addr string) bool {
 	return err == nil && (port == "0" || port == "")
 }
 
+// share lets several sockets of this process have one port: streams have their own on it, and a listener its successor.
+func share(c syscall.RawConn) error {
+	var opt error
+	err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+	return errors.Join(err, opt)
+}
+
+// shared makes sockets that share their port from the beginning.
+var shared = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return share(c) }}
+
 func (s *Server) bind(addr string) error {
+	// The first listener shares the port only once it has it, so that a second server is told that the port is taken.
 	t, err := net.Listen("tcp", addr)
 	if err != nil {
+		return err
+	}
+	raw, err := t.(*net.TCPListener).SyscallConn()
+	if err == nil {
+		err = share(raw)
+	}
+	if err != nil {
+		_ = t.Close()
 		return err
 	}
 	host, _, err := net.SplitHostPort(addr)
@@ -64,24 +84,37 @@ func (s *Server) bind(addr string) error {
 		_ = t.Close()
 		return err
 	}
-	// Streams have sockets of their own on the same port, which the kernel wants to be asked for beforehand.
-	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		var opt error
-		err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-		return errors.Join(err, opt)
-	}}
 	port := t.Addr().(*net.TCPAddr).Port
-	u, err := lc.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, strconv.Itoa(port)))
+	u, err := shared.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		_ = t.Close()
 		return err
 	}
-	s.tcp, s.udp = t.(*net.TCPListener), u.(*net.UDPConn)
+	s.addr, s.tcp, s.udp = t.Addr(), t.(*net.TCPListener), u.(*net.UDPConn)
 	return nil
 }
 
+// renew replaces the listener. A connection begins with the buffers of the listener that took it, and those are as old as
+// the listener: this is how a change of tcp_rmem reaches the next stream.
+func (s *Server) renew() error {
+	t, err := shared.Listen(context.Background(), "tcp", s.addr.String())
+	if err != nil {
+		return err
+	}
+	fresh := t.(*net.TCPListener)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fresh.Close()
+	}
+	old := s.tcp
+	s.tcp = fresh
+	s.wg.Go(func() { s.accept(fresh) })
+	return old.Close()
+}
+
 // Addr is the address that is served.
-func (s *Server) Addr() string { return s.tcp.Addr().String() }
+func (s *Server) Addr() string { return s.addr.String() }
 
 // Close ends every session and waits for all that was started.
 func (s *Server) Close() error {
@@ -97,15 +130,15 @@ func (s *Server) Close() error {
 	for _, ss := range s.sessions {
 		_ = ss.ctl.conn.Close()
 	}
-	s.mu.Unlock()
 	err := errors.Join(s.tcp.Close(), s.udp.Close())
+	s.mu.Unlock()
 	s.wg.Wait()
 	return err
 }
 
-func (s *Server) accept() {
+func (s *Server) accept(l *net.TCPListener) {
 	for {
-		c, err := s.tcp.AcceptTCP()
+		c, err := l.AcceptTCP()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
@@ -193,6 +226,7 @@ func (s *Server) admit(c *net.TCPConn, first []byte) *session {
 		return nil
 	}
 	ss := newSession(ctl)
+	ss.renew = s.renew
 	s.mu.Lock()
 	full := s.closed || len(s.sessions) >= maxSessions
 	if !full {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,48 @@ func TestRequestsAreChecked(t *testing.T) {
 	}
 }
 
+// A stream that the near end gives up while it is being opened leaves nothing at the far end.
+func TestGivenUpStreamIsTakenBack(t *testing.T) {
+	s := serve(t)
+	c := client(t, s)
+	ss := s.session(c.token)
+	left := func() int {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		return len(ss.expects) + len(ss.open) + len(ss.probes)
+	}
+	// It was opened and has not joined.
+	spec := &StreamSpec{ID: c.newID(), Proto: metric.TCP, Dir: metric.In}
+	if _, err := c.ask(t.Context(), &line{Type: typeOpen, Stream: spec}); err != nil || left() != 1 {
+		t.Fatalf("%d expected: %v", left(), err)
+	}
+	joined := make(chan error, 1)
+	go func() {
+		_, err := c.ask(t.Context(), &line{Type: typeJoin, ID: spec.ID})
+		joined <- err
+	}()
+	for ss.waiting.Load() == 0 {
+		runtime.Gosched()
+	}
+	if err := c.CloseStreams(t.Context(), spec.ID); err != nil || left() != 0 {
+		t.Errorf("%d are left: %v", left(), err)
+	}
+	if err := <-joined; err == nil {
+		t.Error("it joins all the same")
+	}
+	// It is there at the far end, and the near one fails.
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, proto := range []metric.Proto{metric.TCP, metric.UDP} {
+		if _, err := c.Open(gone, Want{Proto: proto, Dir: metric.In}); err == nil {
+			t.Errorf("%s opens for nobody", proto)
+		}
+	}
+	if _, _, err := c.OpenProbe(gone, 100); err == nil || left() != 0 {
+		t.Errorf("%d are left: %v", left(), err)
+	}
+}
+
 // The session ends with its control connection, and takes its streams along.
 func TestSessionEndsWithControl(t *testing.T) {
 	s := serve(t)
@@ -183,5 +226,31 @@ func TestLocalIsWhatTheNearEndDialled(t *testing.T) {
 	c := client(t, s)
 	if c.peer != netip.MustParseAddrPort(s.Addr()) {
 		t.Errorf("%v, served is %v", c.peer, s.Addr())
+	}
+}
+
+// A server that listens anew keeps its port and its sessions, and a second server is still told that the port is taken.
+func TestRenew(t *testing.T) {
+	s, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := Dial(t.Context(), s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 3 {
+		if err := c.Renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Open(t.Context(), Want{Proto: metric.TCP, Dir: metric.Out}); err != nil {
+			t.Errorf("a stream after renewal: %v", err)
+		}
+	}
+	if other, err := Listen(s.Addr()); err == nil {
+		other.Close()
+		t.Error("two servers have one port")
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 // session is the far end of one control connection.
 type session struct {
+	renew  func() error // of the Server: what listens anew
 	ctl    *control
 	token  token
 	ledger flow.Ledger
@@ -38,12 +39,24 @@ type session struct {
 type expected struct {
 	spec    StreamSpec
 	arrived chan arrival
+	gone    chan struct{} // closed when it is no longer wanted
 }
 
 // arrival is a stream's first sign of life: its connection, or the address its datagram came from.
 type arrival struct {
 	fd   int // -1 for UDP
 	peer netip.AddrPort
+}
+
+// drop lets go of an arrival that nobody fetched. There is no other once e is out of the session's expects.
+func (e *expected) drop() {
+	select {
+	case a := <-e.arrived:
+		if a.fd >= 0 {
+			_ = unix.Close(a.fd)
+		}
+	default:
+	}
 }
 
 func newSession(ctl *control) *session {
@@ -86,6 +99,8 @@ func (s *session) serve() {
 			s.answer(l, nil)
 		case typeRate:
 			s.answer(l, s.rate(l.Rate))
+		case typeRenew:
+			s.answer(l, s.renew())
 		}
 	}
 }
@@ -145,7 +160,7 @@ func (s *session) expect(l *line) error {
 	case s.expects[id] != nil || s.open[id] || s.probes[id] != nil:
 		return fmt.Errorf("stream %d exists", id)
 	}
-	s.expects[id] = &expected{spec: *l.Stream, arrived: make(chan arrival, 1)}
+	s.expects[id] = &expected{spec: *l.Stream, arrived: make(chan arrival, 1), gone: make(chan struct{})}
 	return nil
 }
 
@@ -183,6 +198,8 @@ func (s *session) join(l *line) (*line, error) {
 	case a = <-e.arrived:
 	case <-timeout.C:
 		err = fmt.Errorf("nothing of %s stream %d arrived within %s", e.spec.Proto, l.ID, joinTimeout)
+	case <-e.gone:
+		err = errNotWanted(l.ID)
 	case <-s.done:
 		err = fmt.Errorf("the session ended")
 	}
@@ -191,43 +208,56 @@ func (s *session) join(l *line) (*line, error) {
 		g, err = s.make(e.spec, a)
 	}
 	s.mu.Lock()
-	delete(s.expects, l.ID)
-	s.mu.Unlock()
-	select {
-	case late := <-e.arrived:
-		if late.fd >= 0 {
-			_ = unix.Close(late.fd)
-		}
-	default:
+	if s.expects[l.ID] == e {
+		delete(s.expects, l.ID)
 	}
+	s.mu.Unlock()
+	e.drop()
 	if err != nil {
 		return nil, err
 	}
 	return &line{Grant: g}, nil
 }
 
-// close ends streams and says what its own senders had sent.
+// errNotWanted is why a stream that was closed while it joined does not.
+func errNotWanted(id uint32) error { return fmt.Errorf("stream %d was closed before it joined", id) }
+
+// close ends streams, and says what its own senders had sent. It takes back those that have not joined.
 func (s *session) close(l *line) (*line, error) {
+	var mu sync.Mutex // guards out
 	out := &line{}
 	var wg sync.WaitGroup
 	for _, c := range l.Close {
-		s.mu.Lock()
-		r := s.probes[c.ID]
-		delete(s.probes, c.ID)
-		delete(s.open, c.ID)
-		s.mu.Unlock()
-		if r != nil {
-			_ = r.Close()
-			continue
-		}
-		if tx, ok := s.ledger.CloseSender(c.ID); ok {
-			out.Close = append(out.Close, closing{ID: c.ID, Sent: tx.Packets})
-			continue
-		}
-		wg.Go(func() { s.ledger.FinishReceiver(c.ID, c.Sent) })
+		r := s.forget(c.ID)
+		wg.Go(func() {
+			if r != nil {
+				_ = r.Close()
+			} else if tx, ok := s.ledger.CloseSender(c.ID); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				out.Close = append(out.Close, closing{ID: c.ID, Sent: tx.Packets})
+			} else {
+				s.ledger.FinishReceiver(c.ID, c.Sent)
+			}
+		})
 	}
 	wg.Wait()
 	return out, nil
+}
+
+// forget takes the stream out of what there is and what is expected, and returns the probe's end if it was that.
+func (s *session) forget(id uint32) *flow.Reflector {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.probes[id]
+	delete(s.probes, id)
+	delete(s.open, id)
+	if e := s.expects[id]; e != nil {
+		delete(s.expects, id)
+		close(e.gone)
+		e.drop()
+	}
+	return r
 }
 
 // report sends the stats, also where there are no streams: they are the far end's sign of life.
@@ -270,12 +300,6 @@ func (s *session) end() {
 		_ = r.Close()
 	}
 	for _, e := range expects {
-		select {
-		case a := <-e.arrived:
-			if a.fd >= 0 {
-				_ = unix.Close(a.fd)
-			}
-		default:
-		}
+		e.drop()
 	}
 }
