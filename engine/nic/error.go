@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoNetlink is a kernel that has no ethtool netlink: older than 5.6, or built without CONFIG_ETHTOOL_NETLINK.
-var ErrNoNetlink = errors.New("this kernel has no ethtool netlink")
-
 // Error is a request that the kernel refused. errors.Is finds [os.ErrPermission], [os.ErrNotExist] (no such interface)
 // and [errors.ErrUnsupported] in it.
 type Error struct {
@@ -43,6 +40,14 @@ func (e *Error) Is(target error) bool {
 	return target == os.ErrNotExist && errors.Is(e.Err, unix.ENODEV)
 }
 
+// worded is an error number with words that the kernel would have had for it.
+type worded struct {
+	error
+	words string
+}
+
+func (w worded) Unwrap() error { return w.error }
+
 // refused wraps what came back from the kernel; nil stays nil.
 func refused(op, dev string, err error) error {
 	if err == nil {
@@ -52,6 +57,10 @@ func refused(op, dev string, err error) error {
 	var answer *netlink.OpError
 	if errors.As(err, &answer) {
 		e.msg, e.Err = answer.Message, answer.Err
+	}
+	var ours worded
+	if errors.As(err, &ours) {
+		e.msg, e.Err = ours.words, ours.error
 	}
 	return e
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -24,40 +23,27 @@ func (f Feature) Changeable() bool { return f.Hw && !f.Never }
 
 // Features lists every feature bit the kernel knows, in its order, changeable here or not.
 func (c *Client) Features(dev string) ([]Feature, error) {
-	if c.ethtool == nil {
-		return nil, ErrNoNetlink
-	}
-	ae, err := featureHeader(dev, 0)
-	if err != nil {
-		return nil, refused("read features", dev, err)
-	}
-	// A command that replies is sent without the wish for an acknowledgement, which would stay in the queue behind the
-	// reply and be taken for the answer to the next request.
-	msgs, err := c.execute(unix.ETHTOOL_MSG_FEATURES_GET, ae, netlink.Request)
-	if err != nil {
-		return nil, refused("read features", dev, err)
-	}
-	if len(msgs) != 1 {
-		return nil, fmt.Errorf("%s: read features: %d replies where one was due", dev, len(msgs))
-	}
-	features, err := parseFeatures(msgs[0].Data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read features: %w", dev, err)
-	}
-	return features, nil
+	return ask("read features", dev, c.way.features)
 }
 
 // SetFeatures asks for the named bits, all in one request, and for no others. The kernel says nothing about a bit that is
 // fixed, that it will not give, or that it moves along: read again. A name the kernel does not know is an error, and
 // nothing of the request is done.
 func (c *Client) SetFeatures(dev string, bits map[string]bool) error {
-	if c.ethtool == nil {
-		return ErrNoNetlink
-	}
-	ae, err := featureHeader(dev, unix.ETHTOOL_FLAG_OMIT_REPLY)
+	_, err := ask("set features", dev, func(dev string) (struct{}, error) { return struct{}{}, c.way.setFeatures(dev, bits) })
+	return err
+}
+
+func (g *genetlinkWay) features(dev string) ([]Feature, error) {
+	data, err := g.get(unix.ETHTOOL_MSG_FEATURES_GET, dev)
 	if err != nil {
-		return refused("set features", dev, err)
+		return nil, err
 	}
+	return parseFeatures(data)
+}
+
+func (g *genetlinkWay) setFeatures(dev string, bits map[string]bool) error {
+	ae := about(dev, unix.ETHTOOL_FLAG_OMIT_REPLY)
 	ae.Nested(unix.ETHTOOL_A_FEATURES_WANTED, func(set *netlink.AttributeEncoder) error {
 		set.Nested(unix.ETHTOOL_A_BITSET_BITS, func(list *netlink.AttributeEncoder) error {
 			for _, name := range slices.Sorted(maps.Keys(bits)) {
@@ -71,35 +57,7 @@ func (c *Client) SetFeatures(dev string, bits map[string]bool) error {
 		})
 		return nil
 	})
-	_, err = c.execute(unix.ETHTOOL_MSG_FEATURES_SET, ae, netlink.Request|netlink.Acknowledge)
-	return refused("set features", dev, err)
-}
-
-// featureHeader begins a request about dev.
-func featureHeader(dev string, flags uint32) (*netlink.AttributeEncoder, error) {
-	if err := checkName(dev); err != nil {
-		return nil, err
-	}
-	ae := netlink.NewAttributeEncoder()
-	ae.Nested(unix.ETHTOOL_A_FEATURES_HEADER, func(h *netlink.AttributeEncoder) error {
-		h.String(unix.ETHTOOL_A_HEADER_DEV_NAME, dev)
-		if flags != 0 {
-			h.Uint32(unix.ETHTOOL_A_HEADER_FLAGS, flags)
-		}
-		return nil
-	})
-	return ae, nil
-}
-
-func (c *Client) execute(cmd uint8, ae *netlink.AttributeEncoder, flags netlink.HeaderFlags) ([]genetlink.Message, error) {
-	data, err := ae.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return c.ethtool.Execute(genetlink.Message{
-		Header: genetlink.Header{Command: cmd, Version: unix.ETHTOOL_GENL_VERSION},
-		Data:   data,
-	}, c.family, flags)
+	return g.set(unix.ETHTOOL_MSG_FEATURES_SET, ae)
 }
 
 // parseFeatures reads a FEATURES_GET reply. The hw bitset has a mask of every bit, so it is the list of names; wanted and
