@@ -123,6 +123,13 @@ func Family(name string) string {
 	return family
 }
 
+// OfLoad reports whether the knob belongs to the running load and not to a kernel: it goes with the load's sockets, and is
+// never written down.
+func OfLoad(name string) bool {
+	f := Family(name)
+	return f == "engine" || f == "socket"
+}
+
 // Short is the name shown on screen: the first alias ("gro", "mtu", "cc"), the bit name of a feature that has none, else
 // the canonical name.
 func Short(name string) string {

@@ -142,26 +142,6 @@ func TestShort(t *testing.T) {
 	}
 }
 
-func TestSettable(t *testing.T) {
-	for name, want := range map[string]string{
-		"feature.tx-esp-segmentation":           "",
-		"feature.rx-lro":                        "",
-		"ring.rx":                               "not yet: this may cut the link",
-		"pause.pause":                           "not yet: this may cut the link",
-		"link.speed":                            "not yet: this may cut the link",
-		"coalesce.rx-usecs":                     "not yet: coalesce knobs are not turned in this version",
-		"sysctl.net.core.netdev_max_backlog":    "not yet: sysctl knobs are not turned in this version",
-		"sysctl.net.ipv4.ip_forward":            "read only",
-		"queue.tx-0.byte_queue_limits.inflight": "read only",
-		"nonsense":                              "not supported: no such knob",
-	} {
-		ok, why := Settable(name)
-		if why != want || ok != (want == "") {
-			t.Errorf("%s: %v %q", name, ok, why)
-		}
-	}
-}
-
 func TestOrdered(t *testing.T) {
 	var p Plan
 	for _, name := range []string{"socket.sndbuf", "feature.tx-tcp-segmentation", "feature.rx-lro", "feature.tx-scatter-gather",

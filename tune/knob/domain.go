@@ -20,13 +20,14 @@ const (
 	Number             // a whole number
 	Choice             // one of Words
 	Name               // a kernel name of 1 to 15 of a-z 0-9 _ -
+	Vector             // three whole numbers that rise: MIN DEFAULT MAX
 )
 
-// maxText bounds a value, and maxCongestion the name of a congestion control: TCP_CA_NAME_MAX of
-// include/uapi/linux/tcp.h is 16 with the NUL.
+// maxText bounds a value, and maxWord a kernel name: TCP_CA_NAME_MAX of include/uapi/linux/tcp.h and IFNAMSIZ, which bounds
+// the name of a qdisc, are 16 with the NUL.
 const (
-	maxText       = 256
-	maxCongestion = 15
+	maxText = 256
+	maxWord = 15
 )
 
 // Domain says which values a knob can be asked for before anybody asks the kernel. It is wide on purpose: a limit that
@@ -34,9 +35,10 @@ const (
 type Domain struct {
 	Kind     Kind
 	Words    []string // of a Choice
-	Min, Max int64    // of a Number, in its unit
+	Min, Max int64    // of a Number, or of each of a Vector, in its unit
+	Usual    int64    // a limit below Max, above which what a person typed is taken for a slip; 0 = none
 	Zero     string   // of a Number: the word that means 0, such as "max"; empty = none
-	Base     int64    // of a Number: what K stands for, 1000 or 1024
+	Base     int64    // of a Number or a Vector: what K stands for, 1000 or 1024
 }
 
 // DomainOf is the domain of a canonical name.
@@ -67,6 +69,9 @@ func DomainOf(name string) Domain {
 	}
 	if strings.HasPrefix(name, featurePrefix) {
 		return Domain{Kind: Switch}
+	}
+	if s, ok := sysctls[name]; ok {
+		return s.domain
 	}
 	doc, _ := Lookup(name)
 	switch doc.Type {
@@ -106,11 +111,13 @@ func (d Domain) Canonical(text string) (string, error) {
 			return "", fmt.Errorf("takes %s, not %.40s", orList(d.Words), quoteOdd(text))
 		}
 	case Name:
-		if len(text) > maxCongestion || !isBit(text) {
-			return "", fmt.Errorf("takes a name of 1 to %d of a-z 0-9 _ -, not %.40s", maxCongestion, quoteOdd(text))
+		if len(text) > maxWord || !isBit(text) {
+			return "", fmt.Errorf("takes a name of 1 to %d of a-z 0-9 _ -, not %.40s", maxWord, quoteOdd(text))
 		}
 	case Number:
 		return d.number(text)
+	case Vector:
+		return d.vector(text)
 	default:
 		if text == "" || len(text) > maxText || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 			return "", fmt.Errorf("takes 1 to %d printable characters, not %.40q", maxText, text)
@@ -119,11 +126,20 @@ func (d Domain) Canonical(text string) (string, error) {
 	return text, nil
 }
 
+// Typed is [Domain.Canonical] of what a person typed, who may mean less than the kernel would take. What was found on a
+// host may be above that, and is put back with Canonical.
+func (d Domain) Typed(text string) (string, error) {
+	if d.Usual > 0 {
+		d.Max = min(d.Max, d.Usual)
+	}
+	return d.Canonical(text)
+}
+
 func (d Domain) number(text string) (string, error) {
 	if d.Zero != "" && (text == d.Zero || text == "0") {
 		return "0", nil
 	}
-	n, err := parseNumber(text, d.Base)
+	n, err := ParseNumber(text, d.Base)
 	if err != nil {
 		return "", fmt.Errorf("takes a number: %w", err)
 	}

@@ -6,7 +6,7 @@ func Fold(results []Result) []Result {
 	out := make([]Result, 0, len(results))
 	at := make(map[Setting]int) // of a folded group in out
 	for _, r := range results {
-		g, ok := groupOf(r.Knob)
+		g, ok := GroupOf(r.Knob)
 		if !ok || !alike(results, r, g.Members) {
 			out = append(out, r)
 			continue
@@ -22,8 +22,8 @@ func Fold(results []Result) []Result {
 	return out
 }
 
-// groupOf is the group that turns name together with others.
-func groupOf(name string) (Doc, bool) {
+// GroupOf is the group that turns name together with others, if there is one.
+func GroupOf(name string) (Doc, bool) {
 	for _, d := range catalogue().docs {
 		for _, m := range d.Members {
 			if m == name {
@@ -55,7 +55,7 @@ func alike(results []Result, r Result, members []string) bool {
 func FoldChanges(changes []Change) []Change {
 	var out []Change
 	for _, c := range changes {
-		if g, ok := groupOf(c.Knob); ok && has(changes, g.Key) {
+		if g, ok := GroupOf(c.Knob); ok && has(changes, g.Key) {
 			continue
 		}
 		out = append(out, c)

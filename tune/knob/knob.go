@@ -59,6 +59,7 @@ type Result struct {
 	Outcome Outcome  `json:"outcome"`
 	Also    []Change `json:"also,omitempty"`   // other knobs that moved with it
 	Reason  string   `json:"reason,omitempty"` // the kernel's own words, or ours
+	Denied  bool     `json:"denied,omitempty"` // it was refused for want of a right
 	Undo    Plan     `json:"undo,omitempty"`   // what puts back everything this turn moved; empty if nothing did
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseNumber reads a decimal number with one of K M G T, which count in units of base, or Ki Mi Gi Ti, which always
+// ParseNumber reads a decimal number with one of K M G T, which count in units of base, or Ki Mi Gi Ti, which always
 // count in 1024. A fraction is allowed before a suffix ("1.5G"), as iperf3 allows it, and rounds to the nearest unit.
-func parseNumber(text string, base int64) (int64, error) {
+func ParseNumber(text string, base int64) (int64, error) {
 	if len(text) > 24 {
 		return 0, fmt.Errorf("%.24q is too long for a number", text)
 	}

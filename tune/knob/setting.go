@@ -26,7 +26,7 @@ func ParseSetting(text string) (Setting, error) {
 	if err != nil {
 		return Setting{}, err
 	}
-	canonical, err := Canonical(k.Name, value)
+	canonical, err := DomainOf(k.Name).Typed(value)
 	if err != nil {
 		if hint := ringMeant(k.Name, typed, value); hint != "" {
 			return Setting{}, fmt.Errorf("%s", hint)
@@ -60,33 +60,8 @@ func ringMeant(name, typed, value string) string {
 	if means == "" || (typed != "rx" && typed != "tx") {
 		return ""
 	}
-	if _, err := parseNumber(value, 1024); err != nil {
+	if _, err := ParseNumber(value, 1024); err != nil {
 		return ""
 	}
 	return fmt.Sprintf("%s means %s checksum and takes on or off; did you mean ring.%s=%s?", typed, means, typed, value)
-}
-
-// Settable reports whether this version turns the knob, and if not why, in words for a line of its own. Whether the host
-// has the knob is another question.
-func Settable(name string) (ok bool, why string) {
-	switch name {
-	case "dev.mtu", "dev.tx_queue_len",
-		"socket.sndbuf", "socket.rcvbuf", "socket.congestion",
-		"engine.rate", "engine.streams", "engine.size", "engine.mode", "engine.protocol":
-		return true, ""
-	}
-	family := Family(name)
-	if family == "feature" {
-		return true, ""
-	}
-	doc, known := Lookup(name)
-	switch {
-	case !known:
-		return false, "not supported: no such knob"
-	case strings.EqualFold(doc.Range, "read only") || strings.HasPrefix(doc.Range, "READ ONLY"):
-		return false, "read only"
-	case doc.CutsLink():
-		return false, "not yet: this may cut the link"
-	}
-	return false, "not yet: " + family + " knobs are not turned in this version"
 }

@@ -90,7 +90,7 @@ func TestParseSettingRefuses(t *testing.T) {
 		"cc=Cubic":            "cc takes a name of 1 to 15 of a-z 0-9 _ -, not Cubic",
 		"cc=":                 `cc takes a name of 1 to 15 of a-z 0-9 _ -, not ""`,
 		"cc=sixteen-letters-": "cc takes a name of 1 to 15 of a-z 0-9 _ -, not sixteen-letters-",
-		"tcp_rmem=1\n2":       `tcp_rmem takes 1 to 256 printable characters, not "1\n2"`,
+		"flow_limit=1\n2":     `flow_limit takes 1 to 256 printable characters, not "1\n2"`,
 		"feature.Upper=on":    `no knob is called "feature.Upper"`,
 	} {
 		s, err := ParseSetting(text)
