@@ -35,7 +35,7 @@ func NewDevice(host Host, dev string) *Device { return &Device{host: host, dev: 
 func (d *Device) Name() string { return "device" }
 
 // Read asks the kernel for every knob, in the catalogue's order; bits that the catalogue does not have come last, in the
-// kernel's order. On a kernel without ethtool netlink the catalogue's features are there without a value, fixed for that
+// kernel's order. Where the kernel cannot be asked for features, the catalogue's are there without a value, fixed for that
 // reason.
 func (d *Device) Read(ctx context.Context) ([]knob.State, error) {
 	if err := ctx.Err(); err != nil {
@@ -48,7 +48,7 @@ func (d *Device) Read(ctx context.Context) ([]knob.State, error) {
 	features, err := d.host.Features(d.dev)
 	var states []knob.State
 	switch {
-	case errors.Is(err, nic.ErrNoNetlink):
+	case errors.Is(err, errors.ErrUnsupported):
 		states = unreadable(err)
 	case err != nil:
 		return nil, err
@@ -56,10 +56,15 @@ func (d *Device) Read(ctx context.Context) ([]knob.State, error) {
 		states = featureStates(features)
 	}
 	states = append(states, linkStates(link)...)
+	sortStates(states)
+	return states, nil
+}
+
+// sortStates puts states in the catalogue's order; what is not in it comes last, in the order it has.
+func sortStates(states []knob.State) {
 	slices.SortStableFunc(states, func(a, b knob.State) int {
 		return cmp.Compare(knob.Place(a.Knob), knob.Place(b.Knob))
 	})
-	return states, nil
 }
 
 // Write makes the settings: all features in one request, then MTU and queue length. It tries them all and returns what

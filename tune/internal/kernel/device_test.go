@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ethtune/ethtune/engine/nic"
 	"github.com/ethtune/ethtune/tune/internal/kernel/kerneltest"
 	"github.com/ethtune/ethtune/tune/knob"
@@ -133,14 +135,16 @@ func TestDeviceWriteTriesAll(t *testing.T) {
 	}
 }
 
-// oldKernel has no ethtool netlink.
-type oldKernel struct{ *kerneltest.Host }
+// featureless is a kernel that cannot be asked for features.
+type featureless struct{ *kerneltest.Host }
 
-func (oldKernel) Features(string) ([]nic.Feature, error) { return nil, nic.ErrNoNetlink }
+func (featureless) Features(string) ([]nic.Feature, error) {
+	return nil, &nic.Error{Op: "read features", Dev: kerneltest.Dev, Err: unix.EOPNOTSUPP}
+}
 
-func TestDeviceWithoutEthtoolNetlink(t *testing.T) {
-	byName, _ := read(t, NewDevice(oldKernel{kerneltest.New()}, kerneltest.Dev))
-	if s := byName["feature.rx-gro"]; s.Value != "" || s.Fixed != "this kernel has no ethtool netlink" {
+func TestDeviceWithoutFeatures(t *testing.T) {
+	byName, _ := read(t, NewDevice(featureless{kerneltest.New()}, kerneltest.Dev))
+	if s := byName["feature.rx-gro"]; s.Value != "" || s.Fixed != "operation not supported" {
 		t.Errorf("gro: %+v", s)
 	}
 	if s := byName["dev.mtu"]; s.Value != "1500" || s.Fixed != "" {

@@ -93,7 +93,7 @@ func unreadable(why error) []knob.State {
 	var states []knob.State
 	for _, doc := range knob.Catalogue() {
 		if strings.HasPrefix(doc.Key, prefix) {
-			states = append(states, knob.State{Knob: doc.Key, Fixed: why.Error()})
+			states = append(states, knob.State{Knob: doc.Key, Fixed: words(why)})
 		}
 	}
 	return states
