@@ -16,6 +16,7 @@ type Tuner struct {
 	families []Family
 	first    map[key]knob.State // as found before the first turn that moved it
 	order    []key              // of first, in order of moving
+	log      *logbook           // nil where nothing is written down
 }
 
 // New returns a Tuner of the families, which from then on nobody else may write to. Where two have the same knob at the
@@ -55,6 +56,10 @@ func (t *Tuner) readAll(ctx context.Context) ([]snapshot, error) {
 func (t *Tuner) Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.log != nil {
+		t.log.begin(ctx)
+		defer t.log.end()
+	}
 	// Reading goes on after ctx has ended: what has been done must be told.
 	reading := context.WithoutCancel(ctx)
 	snaps, err := t.readAll(reading)
@@ -118,6 +123,9 @@ func (t *Tuner) remember(states []knob.State) {
 		k := keyOf(s)
 		if _, known := t.first[k]; known || s.Fixed != "" || len(knob.Members(s.Knob)) > 0 {
 			continue
+		}
+		if t.log != nil {
+			s = t.log.original(s)
 		}
 		t.first[k] = s
 		t.order = append(t.order, k)

@@ -2,6 +2,9 @@ package tune
 
 import (
 	"context"
+	"errors"
+	"os"
+	"strings"
 
 	"github.com/ethtune/ethtune/tune/knob"
 )
@@ -15,6 +18,7 @@ func (t *Tuner) turn(ctx context.Context, f Family, before snapshot, state knob.
 	}
 	r.Value = value
 	if state.Fixed != "" {
+		r.Denied = state.Fixed == knob.NeedsAdmin
 		return refuse(r, state.Fixed), before
 	}
 	if satisfied(before, state, value) {
@@ -24,6 +28,16 @@ func (t *Tuner) turn(ctx context.Context, f Family, before snapshot, state knob.
 	write := r.Setting
 	if state.Side != "" {
 		write.Side = state.Side
+	}
+	if c, ok := f.(Checker); ok && value != requested(t.found(state)) {
+		if err := c.Check(write); err != nil {
+			return refuse(r, err.Error()), before
+		}
+	}
+	if t.log != nil {
+		if err := t.log.intend(before, state, write, t.first); err != nil {
+			return refuse(r, err.Error()), before
+		}
 	}
 	failed := f.Write(ctx, []knob.Setting{write})
 	after, err := read(context.WithoutCancel(ctx), f)
@@ -39,7 +53,24 @@ func (t *Tuner) turn(ctx context.Context, f Family, before snapshot, state knob.
 	r.Undo = undoPlan(changed, s.Side)
 	r.Also = also(s.Knob, changed, after)
 	judge(&r, before, after, state, failed)
+	if !r.OK() && errors.Is(failed, os.ErrPermission) {
+		r.Denied = true
+		if !strings.Contains(r.Reason, knob.NeedsAdmin) {
+			r.Reason = knob.NeedsAdmin + ": " + r.Reason
+		}
+	}
+	if t.log != nil {
+		after = t.settle(ctx, f, &r, changed, after)
+	}
 	return r, after
+}
+
+// found is the state as it was before the first turn.
+func (t *Tuner) found(now knob.State) knob.State {
+	if first, ok := t.first[keyOf(now)]; ok {
+		return first
+	}
+	return now
 }
 
 // satisfied reports whether the kernel already has what is asked, as value and as request, of every bit of a group.

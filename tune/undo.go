@@ -16,11 +16,23 @@ var ErrNotRestored = errors.New("settings could not be restored")
 // Undo puts back everything that was moved through this Tuner, as value and as request, to what was first found: what
 // others need first, each verified by reading again. It returns one Result for each knob that did not stand as it was
 // found. What could not be put back stays remembered for the next Undo; when all is back, the next does nothing.
+//
+// A knob that another living session has turned too is left, with a Result that is Unchanged and says so. One that is in
+// the journal, and is no longer as any session left it, is somebody else's: it is left, refused with that reason.
 func (t *Tuner) Undo(ctx context.Context) ([]knob.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.log != nil && t.log.session != nil {
+		return t.undoJournaled(ctx)
+	}
+	results := t.putBack(ctx)
+	return results, notRestored(results, context.Cause(ctx))
+}
+
+// putBack is Undo without the error. What is not back is left in t.order.
+func (t *Tuner) putBack(ctx context.Context) []knob.Result {
 	if len(t.order) == 0 {
-		return nil, nil
+		return nil
 	}
 	before, unread := t.readAll(ctx)
 	after, failed := before, make(map[key]error)
@@ -50,7 +62,7 @@ func (t *Tuner) Undo(ctx context.Context) ([]knob.Result, error) {
 		}
 	}
 	t.order = kept
-	return results, notRestored(results, context.Cause(ctx))
+	return results
 }
 
 // astray is the plan that puts back what does not stand as it was found.
@@ -119,7 +131,7 @@ func (t *Tuner) restored(k key, before, after []snapshot, failed, unread error) 
 func notRestored(results []knob.Result, ended error) error {
 	var left []string
 	for _, r := range results {
-		if r.Outcome == knob.Applied {
+		if r.OK() {
 			continue
 		}
 		what := knob.Short(r.Knob) + "=" + r.Value
