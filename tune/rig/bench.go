@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/ethtune/ethtune/tune/trial"
 )
 
-// readerDepth is how many Frames a Bench may be behind its near Rig: ten seconds of two directions at 10 Hz.
-const readerDepth = 200
+// WatchDepth is how many Frames a reader of a Rig or a Bench may be behind: ten seconds of two directions at 10 Hz.
+const WatchDepth = 200
 
 // Bench is the two ends that a front end holds. It routes settings to the end they belong to, numbers the marks, and
 // carries one feed in which Frames, Notes, Marks and Verdicts stand in true order. Its methods may be called by any
@@ -23,6 +22,7 @@ const readerDepth = 200
 type Bench struct {
 	Near Rig    // drives the traffic
 	Far  Rig    // nil where the peer is not ours to turn
+	Host Rig    // the kernel that both ends share; nil where there is none, or it is the near end's own
 	Peer string // address:port that the near end drives traffic against
 
 	feed  *metric.Feed
@@ -46,43 +46,16 @@ type Bench struct {
 	left    []knob.Result // what Close put back
 }
 
-// reverse is what takes one turn back: the setting as a person would say it, and the plan that does exactly that. A group
-// may have had members that stood apart.
-type reverse struct {
-	says knob.Setting
-	plan knob.Plan
-}
-
 type knobAt struct {
 	side knob.Side
 	name string
 }
 
-// flowClock maps this process's clock to the near end's seconds since traffic flowed. A record can only arrive late,
-// so the smallest difference ever seen is the closest.
-type flowClock struct {
-	epoch time.Time
-}
-
-func (c *flowClock) saw(now time.Time, t float64) {
-	e := now.Add(-time.Duration(t * float64(time.Second)))
-	if c.epoch.IsZero() || e.Before(c.epoch) {
-		c.epoch = e
-	}
-}
-
-func (c *flowClock) at(now time.Time) float64 {
-	if c.epoch.IsZero() {
-		return 0
-	}
-	return now.Sub(c.epoch).Seconds()
-}
-
-// NewBench makes a Bench of two Rigs, which it owns from then on. far may be nil. peer is where the near end finds the
-// far one.
-func NewBench(near, far Rig, peer string) *Bench {
+// NewBench makes a Bench of its Rigs, which it owns from then on. far and host may be nil. peer is where the near end
+// finds the far one.
+func NewBench(near, far, host Rig, peer string) *Bench {
 	b := &Bench{
-		Near: near, Far: far, Peer: peer,
+		Near: near, Far: far, Host: host, Peer: peer,
 		feed: metric.NewFeed(), done: make(chan struct{}), values: make(map[knobAt]string),
 	}
 	for _, end := range b.ends() {
@@ -131,7 +104,7 @@ func (b *Bench) put(rec metric.Record) {
 
 // Watch returns a reader of Frames, Notes, Marks (twice each: opened and closed) and Verdicts. It ends when the Bench is
 // closed; [Bench.Done] says when an end is lost. The reader is the caller's to close.
-func (b *Bench) Watch(name string) *metric.Reader { return b.feed.Reader(name, readerDepth) }
+func (b *Bench) Watch(name string) *metric.Reader { return b.feed.Reader(name, WatchDepth) }
 
 // Done is closed when the stream to one end is lost, or the Bench is closed.
 func (b *Bench) Done() <-chan struct{} { return b.done }
@@ -203,7 +176,8 @@ func (b *Bench) Granted() metric.Granted {
 	return b.grant
 }
 
-// Read returns the state of every knob of both ends, each with its side.
+// Read returns the state of every knob of all its Rigs, each with its side. What belongs to the whole host is told by the
+// host's own Rig alone, where there is one.
 func (b *Bench) Read(ctx context.Context) ([]knob.State, error) {
 	var all []knob.State
 	for _, end := range b.ends() {
@@ -214,6 +188,9 @@ func (b *Bench) Read(ctx context.Context) ([]knob.State, error) {
 		for _, s := range states {
 			if s.Side == "" {
 				s.Side = end.side
+			}
+			if b.Host != nil && end.side != knob.Host && hostWide(s.Knob) {
+				continue
 			}
 			all = append(all, s)
 		}
@@ -236,155 +213,10 @@ func (b *Bench) ends() []end {
 	if b.Far != nil {
 		ends = append(ends, end{knob.Far, b.Far})
 	}
+	if b.Host != nil {
+		ends = append(ends, end{knob.Host, b.Host})
+	}
 	return ends
-}
-
-// Apply makes the settings of plan in order and returns the closed Marks. Each Mark is in the feed twice: opened before
-// the write and closed with what was read again. What moved is remembered for [Bench.UndoLast], each setting as one turn.
-func (b *Bench) Apply(ctx context.Context, plan knob.Plan) ([]metric.Mark, error) {
-	b.turning.Lock()
-	defer b.turning.Unlock()
-	var marks []metric.Mark
-	var errs []error
-	for _, set := range plan {
-		if set.Side == "" {
-			set.Side = knob.Near
-		}
-		m := b.open(set)
-		res, err := b.applyOne(ctx, set)
-		if err != nil {
-			res = knob.Result{Setting: set, From: m.From, Got: m.From, Outcome: knob.Refused, Reason: err.Error()}
-			errs = append(errs, err)
-		}
-		marks = append(marks, b.close(m, res))
-		if len(res.Undo) > 0 {
-			says := knob.Setting{Side: set.Side, Knob: set.Knob, Value: res.From}
-			b.mu.Lock()
-			b.turned = append(b.turned, reverse{says, res.Undo})
-			b.mu.Unlock()
-		}
-	}
-	return marks, errors.Join(errs...)
-}
-
-// UndoLast takes back the newest turn that is not yet undone, as one Mark; with none it returns nil.
-func (b *Bench) UndoLast(ctx context.Context) (*metric.Mark, error) {
-	b.turning.Lock()
-	defer b.turning.Unlock()
-	b.mu.Lock()
-	n := len(b.turned)
-	if n == 0 {
-		b.mu.Unlock()
-		return nil, nil
-	}
-	rev := b.turned[n-1]
-	b.turned = b.turned[:n-1]
-	b.mu.Unlock()
-	m := b.open(rev.says)
-	res, err := b.takeBack(ctx, rev)
-	if err != nil {
-		res = knob.Result{Setting: rev.says, From: m.From, Got: m.From, Outcome: knob.Refused, Reason: err.Error()}
-	}
-	m = b.close(m, res)
-	return &m, err
-}
-
-// takeBack makes the plan of rev and sums up what came of it as one result.
-func (b *Bench) takeBack(ctx context.Context, rev reverse) (knob.Result, error) {
-	sum := knob.Result{Setting: rev.says, From: b.value(rev.says), Outcome: knob.Applied}
-	r, keepSide := b.route(rev.says)
-	plan := make(knob.Plan, 0, len(rev.plan))
-	for _, s := range rev.plan {
-		if !keepSide {
-			s.Side = ""
-		} else if s.Side == "" {
-			s.Side = rev.says.Side
-		}
-		plan = append(plan, s)
-	}
-	results, err := r.Apply(ctx, plan)
-	if err != nil {
-		return sum, fmt.Errorf("%s: %w", rev.says.Side, err)
-	}
-	for _, res := range results {
-		if !res.OK() {
-			sum.Outcome, sum.Reason = res.Outcome, res.Reason
-		}
-	}
-	if _, err := b.Read(ctx); err != nil {
-		return sum, err
-	}
-	sum.Got = b.value(rev.says)
-	return sum, nil
-}
-
-// value is what was last read of the setting's knob.
-func (b *Bench) value(s knob.Setting) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.values[knobAt{s.Side, s.Knob}]
-}
-
-func (b *Bench) applyOne(ctx context.Context, set knob.Setting) (knob.Result, error) {
-	r, keepSide := b.route(set)
-	if r == nil {
-		return knob.Result{}, fmt.Errorf("%w: there is no agent at the %s end", ErrInput, set.Side)
-	}
-	ask := set
-	if !keepSide {
-		ask.Side = ""
-	}
-	res, err := r.Apply(ctx, knob.Plan{ask})
-	if err != nil {
-		return knob.Result{}, fmt.Errorf("%s: %w", set.Side, err)
-	}
-	if len(res) != 1 {
-		return knob.Result{}, fmt.Errorf("%s: %d answers to one setting", set.Side, len(res))
-	}
-	res[0].Side = set.Side
-	return res[0], nil
-}
-
-// route finds the Rig of a setting. Knobs of the load belong to the end that drives it, whichever side they mean.
-func (b *Bench) route(set knob.Setting) (r Rig, keepSide bool) {
-	family, _, _ := strings.Cut(set.Knob, ".")
-	if family == "engine" || family == "socket" {
-		return b.Near, true
-	}
-	if set.Side == knob.Far {
-		return b.Far, false
-	}
-	return b.Near, false
-}
-
-// open numbers a Mark and puts it into the feed as pending.
-func (b *Bench) open(set knob.Setting) metric.Mark {
-	b.mu.Lock()
-	b.marks++
-	now := time.Now()
-	m := metric.Mark{
-		N: b.marks, T: b.clock.at(now), Time: now,
-		Knob: set.Knob, Side: string(set.Side), Asked: set.Value,
-		From: b.values[knobAt{set.Side, set.Knob}], Outcome: metric.Pending,
-	}
-	m.Got = m.From
-	b.mu.Unlock()
-	b.put(&m)
-	return m
-}
-
-// close completes a copy of m and puts that into the feed: the open one has readers.
-func (b *Bench) close(m metric.Mark, res knob.Result) metric.Mark {
-	m.From, m.Got, m.Outcome, m.Reason = res.From, res.Got, string(res.Outcome), res.Reason
-	for _, c := range knob.FoldChanges(res.Also) {
-		m.Also = append(m.Also, metric.Also{Knob: c.Knob, From: c.From, To: c.To})
-	}
-	b.mu.Lock()
-	b.values[knobAt{knob.Side(m.Side), m.Knob}] = m.Got
-	b.mu.Unlock()
-	done := m
-	b.put(&done)
-	return m
 }
 
 // Close undoes at both ends what was turned, ends the traffic and lets go of both Rigs. It returns what was put back,

@@ -56,6 +56,7 @@ func (f *fakeRig) Apply(_ context.Context, p knob.Plan) ([]knob.Result, error) {
 	return []knob.Result{r}, nil
 }
 
+func (*fakeRig) Keep(context.Context, []string) error        { return nil }
 func (*fakeRig) Undo(context.Context) ([]knob.Result, error) { return nil, nil }
 func (f *fakeRig) Watch(name string) *metric.Reader          { return f.feed.Reader(name, 10) }
 func (f *fakeRig) Close() error                              { f.feed.Close(); return nil }
@@ -63,7 +64,7 @@ func (f *fakeRig) Close() error                              { f.feed.Close(); r
 func TestBenchRoutesNumbersAndUndoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := newFake(), newFake()
-		b := NewBench(near, far, "peer:1")
+		b := NewBench(near, far, nil, "peer:1")
 		ctx := t.Context()
 		w := b.Watch("test")
 		synctest.Wait()
@@ -135,7 +136,7 @@ func TestBenchRoutesNumbersAndUndoes(t *testing.T) {
 func TestBenchSaysWhoWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := newFake(), newFake()
-		b := NewBench(near, far, "")
+		b := NewBench(near, far, nil, "")
 		if b.Lost() != nil {
 			t.Error("lost too early")
 		}
@@ -152,7 +153,7 @@ func TestBenchSaysWhoWasLost(t *testing.T) {
 func TestBenchTurnThatGotNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near := newFake()
-		b := NewBench(near, nil, "")
+		b := NewBench(near, nil, nil, "")
 		defer b.Close(t.Context())
 		near.fail = ErrLost
 		marks, err := b.Apply(t.Context(), knob.Plan{{Knob: "dev.mtu", Value: "9000"}})

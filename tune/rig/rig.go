@@ -30,11 +30,12 @@ type Facts struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// Load is what a Rig is asked to do with traffic. With neither Serve nor Peer it stops.
+// Load is what a Rig is asked to do with traffic. With nothing in it, it stops.
 type Load struct {
-	Serve string      `json:"serve,omitempty"` // answer the native dialect on this address:port
-	Peer  string      `json:"peer,omitempty"`  // drive traffic against this address:port
-	Spec  metric.Spec `json:"spec,omitzero"`
+	Reopen bool        `json:"reopen,omitempty"` // open the streams of the running load anew
+	Serve  string      `json:"serve,omitempty"`  // answer the native dialect on this address:port
+	Peer   string      `json:"peer,omitempty"`   // drive traffic against this address:port
+	Spec   metric.Spec `json:"spec,omitzero"`
 }
 
 // Rig is one host. All methods may be called by any goroutine; none draws anything. A method that gets no answer returns
@@ -50,7 +51,10 @@ type Rig interface {
 	// Apply makes the settings in order, one Result each. An error means that nothing could be said about the settings;
 	// a kernel that refuses is a Result.
 	Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, error)
-	// Undo puts back every setting that was changed through this Rig, and says what it did.
+	// Keep lets the named knobs that were changed through this Rig stay as they are: Undo leaves them, and the journal has
+	// them as kept.
+	Keep(ctx context.Context, knobs []string) error
+	// Undo puts back every setting that was changed through this Rig and is not kept, and says what it did.
 	Undo(ctx context.Context) ([]knob.Result, error)
 	// Watch returns a reader of what is measured there. The reader is the caller's to close.
 	Watch(name string) *metric.Reader

@@ -39,7 +39,10 @@ func (f *loadFamily) Read(context.Context) ([]knob.State, error) {
 
 // Write re-aims the load with the settings made to its Spec.
 func (f *loadFamily) Write(ctx context.Context, settings []knob.Setting) error {
-	e := f.of.engine()
+	e, err := f.of.running(ctx)
+	if err != nil {
+		return err
+	}
 	if e == nil {
 		return fmt.Errorf("%w: no load runs", rig.ErrInput)
 	}
@@ -52,7 +55,7 @@ func (f *loadFamily) Write(ctx context.Context, settings []knob.Setting) error {
 	if err := spec.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", rig.ErrInput, err)
 	}
-	_, err := e.Drive(ctx, spec)
+	_, err = e.Drive(ctx, spec)
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/ethtune/ethtune/engine"
@@ -20,13 +20,35 @@ import (
 
 var _ rig.Rig = (*Local)(nil)
 
+// Options says which knobs a Local has and what becomes of them.
+type Options struct {
+	Version string
+	Device  string // the interface whose knobs it has, with those of its network namespace; empty = none
+	Netns   bool   // it has the knobs of the network namespace also without an interface
+	Host    bool   // it has the knobs of the whole host
+	// Journal says where and how long what is turned is written down; nil where it ends with this process's namespace.
+	Journal *Journal
+}
+
+// Journal is where a Local writes down what it turns.
+type Journal struct {
+	Dir  string
+	Err  error // why there is no Dir
+	Kind tune.Kind
+}
+
 // Local is this host, in this process and its network namespace.
 type Local struct {
 	facts  rig.Facts
 	feed   *metric.Feed
 	kernel *tune.Tuner
 	load   *tune.Tuner // knobs of the running load; they go with it and are never undone
+	addr   *addresses  // of the interface; nil where it has none
 	free   func() error
+
+	life  context.Context // until Close
+	end   context.CancelFunc
+	wards sync.WaitGroup // those who look after an engine
 
 	mu     sync.Mutex
 	server *engine.Server
@@ -34,15 +56,71 @@ type Local struct {
 	closed bool
 }
 
-// NewLocal makes the Rig of the interface dev in the calling process's network namespace.
-func NewLocal(version, dev string) (*Local, error) {
-	families, free, err := tune.Kernel(dev)
-	if err != nil {
-		return nil, err
+// NewLocal makes the Rig of this host in the calling process's network namespace. Where there is to be a journal and none
+// can be had, the Rig reads, and refuses to turn anything for that reason.
+func NewLocal(o Options) (*Local, error) {
+	var families []tune.Family
+	var frees []func() error
+	add := func(f []tune.Family, free func() error, err error) error {
+		families, frees = append(families, f...), append(frees, free)
+		return err
 	}
-	l := &Local{facts: describe(version, dev), feed: metric.NewFeed(), kernel: tune.New(families...), free: free}
+	l := &Local{facts: describe(o.Version, o.Device), feed: metric.NewFeed()}
+	l.life, l.end = context.WithCancel(context.Background())
+	l.free = func() error {
+		var errs []error
+		for _, f := range slices.Backward(frees) {
+			if f != nil {
+				errs = append(errs, f())
+			}
+		}
+		return errors.Join(errs...)
+	}
+	var err error
+	if o.Device != "" || o.Netns {
+		err = add(tune.Kernel(o.Device))
+	}
+	if o.Host && err == nil {
+		err = add(tune.Host())
+	}
+	if o.Device != "" && err == nil {
+		if l.addr, err = newAddresses(o.Device); err == nil {
+			frees = append(frees, func() error { l.addr.nl.Close(); return nil })
+		}
+	}
+	if err != nil {
+		l.end()
+		return nil, errors.Join(err, l.free())
+	}
+	if o.Journal == nil {
+		l.kernel = tune.New(families...)
+	} else {
+		var end func() error
+		l.kernel, end = journaled(*o.Journal, o.Device, families)
+		frees = append([]func() error{end}, frees...) // the session ends last, after all was put back
+	}
 	l.load = tune.New(loadFamilies(l)...)
 	return l, nil
+}
+
+// journaled is a Tuner that writes down what it finds, and what ends its session.
+func journaled(j Journal, dev string, families []tune.Family) (*tune.Tuner, func() error) {
+	if j.Err != nil {
+		return tune.NewRefusing(j.Err, families...), nil
+	}
+	book, err := tune.OpenJournal(j.Dir)
+	if err != nil {
+		return tune.NewRefusing(err, families...), nil
+	}
+	where, err := tune.Here(dev)
+	if err != nil {
+		return tune.NewRefusing(err, families...), book.Close
+	}
+	session, err := book.Begin(j.Kind)
+	if err != nil {
+		return tune.NewRefusing(err, families...), book.Close
+	}
+	return tune.NewJournaled(session, where, families...), func() error { return errors.Join(session.Close(), book.Close()) }
 }
 
 func describe(version, dev string) rig.Facts {
@@ -79,6 +157,12 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 		}
 		l.server = s
 		return metric.Granted{}, nil
+	case load.Reopen:
+		e, err := l.runningLocked(ctx)
+		if e == nil {
+			return metric.Granted{}, err
+		}
+		return e.Reopen(ctx)
 	case load.Peer == "":
 		if l.eng == nil {
 			return metric.Granted{}, nil
@@ -88,14 +172,17 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 	if err := load.Spec.Validate(); err != nil {
 		return metric.Granted{}, fmt.Errorf("%w: %w", rig.ErrInput, err)
 	}
-	if l.eng == nil {
-		e, err := engine.Dial(ctx, load.Peer, l.feed)
-		if err != nil {
+	e, err := l.runningLocked(ctx)
+	if err != nil {
+		return metric.Granted{}, err
+	}
+	if e == nil {
+		if e, err = engine.Dial(ctx, load.Peer, l.feed); err != nil {
 			return metric.Granted{}, fmt.Errorf("%w: %w", rig.ErrPeer, err)
 		}
-		l.eng = e
+		l.setEngine(e)
 	}
-	return l.eng.Drive(ctx, load.Spec)
+	return e.Drive(ctx, load.Spec)
 }
 
 // engine is the running one, or nil.
@@ -120,10 +207,15 @@ func (l *Local) Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, error
 	var out []knob.Result
 	for _, s := range plan {
 		t := l.kernel
-		if isLoad(s.Knob) {
+		if knob.OfLoad(s.Knob) {
 			t = l.load
 		}
-		res, err := t.Apply(ctx, knob.Plan{s})
+		turn := func() ([]knob.Result, error) { return t.Apply(ctx, knob.Plan{s}) }
+		if s.Knob == "dev.mtu" && l.addr != nil {
+			apply := turn
+			turn = func() ([]knob.Result, error) { return l.addr.around(apply) }
+		}
+		res, err := turn()
 		out = append(out, res...)
 		if err != nil {
 			return out, err
@@ -132,11 +224,20 @@ func (l *Local) Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, error
 	return out, nil
 }
 
+// Keep lets what was changed in the kernel stay.
+func (l *Local) Keep(_ context.Context, knobs []string) error { return l.kernel.Keep(knobs...) }
+
 // Undo puts back what was changed in the kernel. The load's own knobs go with the load.
-func (l *Local) Undo(ctx context.Context) ([]knob.Result, error) { return l.kernel.Undo(ctx) }
+func (l *Local) Undo(ctx context.Context) ([]knob.Result, error) {
+	undo := func() ([]knob.Result, error) { return l.kernel.Undo(ctx) }
+	if l.addr == nil {
+		return undo()
+	}
+	return l.addr.around(undo)
+}
 
 // Watch returns a reader of what is measured here.
-func (l *Local) Watch(name string) *metric.Reader { return l.feed.Reader(name, watchDepth) }
+func (l *Local) Watch(name string) *metric.Reader { return l.feed.Reader(name, rig.WatchDepth) }
 
 // Close ends traffic, undoes, and frees.
 func (l *Local) Close() error {
@@ -148,10 +249,12 @@ func (l *Local) Close() error {
 	l.closed = true
 	eng, server := l.eng, l.server
 	l.mu.Unlock()
+	l.end()
 	var errs []error
 	if eng != nil {
 		errs = append(errs, eng.Close())
 	}
+	l.wards.Wait()
 	if server != nil {
 		errs = append(errs, server.Close())
 	}
@@ -161,8 +264,4 @@ func (l *Local) Close() error {
 	errs = append(errs, err, l.free())
 	l.feed.Close()
 	return errors.Join(errs...)
-}
-
-func isLoad(name string) bool {
-	return strings.HasPrefix(name, "engine.") || strings.HasPrefix(name, "socket.")
 }

@@ -229,16 +229,19 @@ func (r *Remote) Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, erro
 	return call[results](ctx, r, methodApply, plan)
 }
 
+// Keep lets the named knobs stay as they are there.
+func (r *Remote) Keep(ctx context.Context, knobs []string) error {
+	_, err := call[struct{}](ctx, r, methodKeep, knobs)
+	return err
+}
+
 // Undo puts back there.
 func (r *Remote) Undo(ctx context.Context) ([]knob.Result, error) {
 	return call[results](ctx, r, methodUndo, nil)
 }
 
 // Watch returns a reader of what is measured there. It ends when the stream does.
-func (r *Remote) Watch(name string) *metric.Reader { return r.feed.Reader(name, watchDepth) }
-
-// watchDepth is ten seconds of two directions at 10 Hz.
-const watchDepth = 200
+func (r *Remote) Watch(name string) *metric.Reader { return r.feed.Reader(name, rig.WatchDepth) }
 
 // Close closes the stream, upon which the agent undoes and ends.
 func (r *Remote) Close() error {

@@ -134,6 +134,12 @@ func do(ctx context.Context, r rig.Rig, a ask) (any, error) {
 			return nil, fmt.Errorf("%w: apply: %w", rig.ErrInput, err)
 		}
 		return r.Apply(ctx, plan)
+	case methodKeep:
+		var knobs []string
+		if err := json.Unmarshal(a.Args, &knobs); err != nil {
+			return nil, fmt.Errorf("%w: keep: %w", rig.ErrInput, err)
+		}
+		return struct{}{}, r.Keep(ctx, knobs)
 	case methodUndo:
 		return r.Undo(ctx)
 	}

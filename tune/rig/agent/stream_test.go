@@ -49,6 +49,13 @@ func (*fakeRig) Apply(_ context.Context, p knob.Plan) ([]knob.Result, error) {
 	return out, nil
 }
 
+func (*fakeRig) Keep(_ context.Context, knobs []string) error {
+	if len(knobs) == 1 && knobs[0] == "dev.mtu" {
+		return nil
+	}
+	return fmt.Errorf("%w: never turned", rig.ErrInput)
+}
+
 func (*fakeRig) Undo(context.Context) ([]knob.Result, error) {
 	return []knob.Result{{Setting: knob.Setting{Knob: "dev.mtu", Value: "1500"}, Outcome: knob.Refused}}, errors.New("dev.mtu is still 9000")
 }
@@ -105,6 +112,12 @@ func TestStreamCarriesEveryMethod(t *testing.T) {
 		res, err := r.Apply(ctx, knob.Plan{{Knob: "feature.rx-gro", Value: "off"}})
 		if err != nil || len(res) != 1 || res[0].Got != "off" || len(res[0].Undo) != 1 {
 			t.Errorf("apply: %+v %v", res, err)
+		}
+		if err := r.Keep(ctx, []string{"dev.mtu"}); err != nil {
+			t.Errorf("keep: %v", err)
+		}
+		if err := r.Keep(ctx, nil); !errors.Is(err, rig.ErrInput) {
+			t.Errorf("keep nothing: %v", err)
 		}
 		back, err := r.Undo(ctx)
 		if err == nil || len(back) != 1 {
@@ -211,7 +224,7 @@ func TestDialRefuses(t *testing.T) {
 }
 
 func FuzzAsk(f *testing.F) {
-	for _, m := range []string{methodDrive, methodRead, methodApply, methodUndo, "?"} {
+	for _, m := range []string{methodDrive, methodRead, methodApply, methodKeep, methodUndo, "?"} {
 		f.Add(m, `[{"knob":"dev.mtu","value":"1"}]`)
 	}
 	f.Fuzz(func(t *testing.T, method, args string) {

@@ -58,6 +58,7 @@ const (
 	methodDrive = "drive" // args rig.Load, result metric.Granted
 	methodRead  = "read"  // result []knob.State
 	methodApply = "apply" // args knob.Plan, result []knob.Result
+	methodKeep  = "keep"  // args []string
 	methodUndo  = "undo"  // result []knob.Result, also beside an error
 )
 

@@ -23,30 +23,45 @@ const farFD = 3
 // RunEnd is the life of a lab agent, called in the process that [Open] started: it makes its namespaces private, the
 // near one makes the far agent and the veth pair, and both serve on standard input and output until the stream ends.
 func RunEnd(ctx context.Context, which, version string) error {
-	var dev string
-	var err error
-	finish := func() {}
-	switch which {
-	case "near":
-		dev = NearDevice
-		finish, err = setUp()
-	case "far":
-		dev = FarDevice
-		if err = privateMounts(); err == nil {
-			err = awaitLink(ctx, dev)
-		}
-	default:
+	if which != "near" && which != "far" {
 		return fmt.Errorf("%w: a lab has the ends near and far, not %q", rig.ErrInput, which)
 	}
+	if err := apart(os.Readlink, os.Getppid()); err != nil {
+		return agent.Fatal(os.Stdout, err)
+	}
+	dev, finish, err := FarDevice, func() {}, error(nil)
+	if which == "near" {
+		dev = NearDevice
+		finish, err = setUp()
+	} else if err = privateMounts(); err == nil {
+		err = awaitLink(ctx, dev)
+	}
 	defer finish()
+	// The stream ends before the wait for the other agent, so that nobody waits for both.
+	defer func() { _ = errors.Join(os.Stdin.Close(), os.Stdout.Close()) }()
 	if err != nil {
 		return agent.Fatal(os.Stdout, err)
 	}
-	r, err := agent.NewLocal(version, dev)
+	r, err := agent.NewLocal(agent.Options{Version: version, Device: dev})
 	if err != nil {
 		return agent.Fatal(os.Stdout, err)
 	}
 	return agent.Serve(ctx, os.Stdin, os.Stdout, r)
+}
+
+// apart refuses to be an end of a lab in the namespaces of whoever started this process: what it does to mounts and
+// interfaces must reach nobody else. A namespace that may not be looked at is another one.
+func apart(readlink func(string) (string, error), parent int) error {
+	for _, ns := range []string{"net", "mnt"} {
+		ours, err := readlink("/proc/self/ns/" + ns)
+		if err != nil {
+			return err
+		}
+		if theirs, err := readlink(fmt.Sprintf("/proc/%d/ns/%s", parent, ns)); err == nil && theirs == ours {
+			return fmt.Errorf("%w: agent --lab is started by ethtune lab, in namespaces of its own", rig.ErrInput)
+		}
+	}
+	return nil
 }
 
 // setUp is the near end's part. What it returns waits for the far agent, so that the near one is the last to go.

@@ -37,6 +37,8 @@ type Options struct {
 	// Command starts this program as a lab agent; "near" or "far" is appended. The default is this executable with
 	// "agent --lab".
 	Command []string
+	// Host starts an agent of the host outside of the lab, whose knobs both ends share. Empty = none.
+	Host []string
 }
 
 // Open makes the lab and returns its Bench with the far end serving and no load yet. Closing the Bench ends the lab.
@@ -119,7 +121,15 @@ func (p *process) bench(ctx context.Context, near, far net.Conn, o Options) (b *
 	if _, err := f.Drive(ctx, rig.Load{Serve: peer}); err != nil {
 		return nil, err
 	}
-	return rig.NewBench(&end{Remote: n, p: p}, &end{Remote: f, p: p}, peer), nil
+	var host rig.Rig
+	if len(o.Host) > 0 {
+		h, err := agent.Spawn(ctx, o.Host)
+		if err != nil {
+			return nil, fmt.Errorf("host: %w", err)
+		}
+		host = h
+	}
+	return rig.NewBench(&end{Remote: n, p: p}, &end{Remote: f, p: p}, host, peer), nil
 }
 
 // end is an agent of the lab. Its Close waits until the processes are gone, once both streams are closed.

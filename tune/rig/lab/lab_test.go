@@ -319,3 +319,31 @@ func TestShutGate(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestApart proves that nobody can turn a shell's own namespaces into a lab.
+func TestApart(t *testing.T) {
+	link := func(ours, theirs string) func(string) (string, error) {
+		return func(p string) (string, error) {
+			if strings.HasPrefix(p, "/proc/self/") {
+				return ours, nil
+			}
+			if theirs == "" {
+				return "", os.ErrPermission
+			}
+			return theirs, nil
+		}
+	}
+	if err := apart(link("net:[1]", "net:[1]"), 7); !errors.Is(err, rig.ErrInput) {
+		t.Errorf("the parent's own namespace: %v", err)
+	}
+	for _, theirs := range []string{"net:[2]", ""} {
+		if err := apart(link("net:[1]", theirs), 7); err != nil {
+			t.Errorf("parent %q: %v", theirs, err)
+		}
+	}
+	cmd := exec.Command(os.Args[0], "agent", "--lab", "near")
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() == 0 || !strings.Contains(string(out), "namespaces of its own") {
+		t.Errorf("exit %d: %s", cmd.ProcessState.ExitCode(), out)
+	}
+}

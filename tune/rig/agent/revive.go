@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ethtune/ethtune/engine"
+	"github.com/ethtune/ethtune/engine/metric"
+	"github.com/ethtune/ethtune/tune/rig"
+)
+
+const (
+	// reviveEvery is how often a lost peer is looked for: what was turned that cut the path may be turned back at any time,
+	// at either end, and a cable plugged in again.
+	reviveEvery = time.Second
+	// reviveWithin bounds one look.
+	reviveWithin = 2 * time.Second
+)
+
+// setEngine makes e the engine and looks after it. The caller holds mu.
+func (l *Local) setEngine(e *engine.Engine) {
+	l.eng = e
+	l.wards.Go(func() { l.lookAfter(e) })
+}
+
+// lookAfter waits for e to lose its peer, takes up with that again, and lets the load flow that flowed before. It ends
+// when that is done, or e is closed or no longer the engine.
+func (l *Local) lookAfter(e *engine.Engine) {
+	<-e.Done()
+	tick := time.NewTicker(reviveEvery)
+	defer tick.Stop()
+	for e.Err() != nil && l.engine() == e {
+		ctx, cancel := context.WithTimeout(l.life, reviveWithin)
+		next, err := e.Redial(ctx)
+		cancel()
+		if err == nil {
+			l.takeUp(e, next)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-l.life.Done():
+			return
+		}
+	}
+}
+
+// takeUp makes next the engine in lost's place, unless another is already.
+func (l *Local) takeUp(lost, next *engine.Engine) {
+	l.mu.Lock()
+	ours := !l.closed && l.eng == lost
+	if ours {
+		l.setEngine(next)
+	}
+	l.mu.Unlock()
+	if !ours {
+		_ = next.Close() // nothing ever flowed in it
+		return
+	}
+	if _, err := next.Reopen(l.life); err != nil && next.Err() == nil && l.life.Err() == nil {
+		l.feed.Put(&metric.Note{T: next.Now(), Time: time.Now(), Text: fmt.Sprintf("traffic does not go on: %s", err)})
+	}
+}
+
+// running is the engine, which takes up with its peer again first where it has lost that; nil where there is none yet.
+func (l *Local) running(ctx context.Context) (*engine.Engine, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runningLocked(ctx)
+}
+
+// runningLocked is running for one who holds mu.
+func (l *Local) runningLocked(ctx context.Context) (*engine.Engine, error) {
+	if l.closed {
+		return nil, fmt.Errorf("%w: it is closed", rig.ErrLost)
+	}
+	if l.eng == nil || l.eng.Err() == nil {
+		return l.eng, nil
+	}
+	next, err := l.eng.Redial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", rig.ErrPeer, err)
+	}
+	l.setEngine(next)
+	return next, nil
+}
