@@ -1,11 +1,13 @@
 package tui
 
 import (
+	"context"
 	"io"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
 	"github.com/ethtune/ethtune/tui/term"
+	"github.com/ethtune/ethtune/tune/knob"
 	"github.com/ethtune/ethtune/tune/rig"
 )
 
@@ -31,6 +33,14 @@ type Config struct {
 	// Stuck, if set, is called with true when the terminal has taken no byte for [StuckAfter], because then nobody sees
 	// what the load does, and with false when it takes bytes again. The calls come one after the other, beside the screen.
 	Stuck func(stuck bool)
+
+	// Lasting are the sides whose settings outlive the run unless they are put back; nil = the host alone, as in a lab,
+	// whose namespaces go with it.
+	Lasting []knob.Side
+	// Keep, if set, keeps the settings that the user wants to outlive the run: closing the Bench does not put them back.
+	// Each has the value the kernel has now. It is called at most once at a time. Without it nothing is asked on quit and
+	// all is put back.
+	Keep func(ctx context.Context, keep []knob.Setting) error
 }
 
 // StuckAfter is how long the terminal may take no byte before [Config.Stuck] is called.
@@ -52,6 +62,13 @@ func (c *Config) interval() time.Duration {
 		n = frames
 	}
 	return time.Second / time.Duration(n)
+}
+
+func (c *Config) lasting() []knob.Side {
+	if c.Lasting == nil {
+		return []knob.Side{knob.Host}
+	}
+	return c.Lasting
 }
 
 // size is the terminal's size as far as it is known before it said so itself.

@@ -7,6 +7,9 @@
 //	feed  -> recordsMsg -> panes           (10 times a second, nothing is drawn)
 //	clock -> tickMsg    -> one grid        (4 times a second, or less on a slow line)
 //	key   -> Action -> pane -> Intent -> tea.Cmd -> Bench -> turnedMsg -> panes -> one grid
+//	clock -> dueMsg -> tea.Cmd -> Bench -> rereadMsg -> panes           (every 5 s, never under a turn)
+//
+// On q, what would outlive the run is asked for: to be kept, or put back when the Bench is closed.
 //
 // The whole screen is one grid of cells. Where each pane paints is a pure function of the terminal's size.
 package tui

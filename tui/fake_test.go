@@ -21,6 +21,7 @@ type fakeRig struct {
 	mu     sync.Mutex
 	states []knob.State
 	start  []knob.State
+	kept   []string
 	closed bool
 	broken bool // reading panics
 }
@@ -31,8 +32,15 @@ func newFakeRig(side knob.Side) *fakeRig {
 	return r
 }
 
-// fakeStates is one end of a lab as the kernel would tell it.
+// fakeStates is one end of a lab, or the host under it, as the kernel would tell it.
 func fakeStates(side knob.Side) []knob.State {
+	if side == knob.Host {
+		return []knob.State{
+			{Knob: "sysctl.net.core.netdev_max_backlog", Value: "1000"}, {Knob: "sysctl.net.core.netdev_budget", Value: "300"},
+			{Knob: "sysctl.net.core.rmem_default", Value: "212992"},
+			{Knob: "sysctl.net.core.rmem_max", Value: "4194304"}, {Knob: "sysctl.net.core.wmem_max", Value: "4194304"},
+		}
+	}
 	s := []knob.State{
 		{Knob: "feature.tso", Value: "on"}, {Knob: "feature.tx", Value: "on"},
 		{Knob: "feature.tx-tcp-segmentation", Value: "on"}, {Knob: "feature.tx-tcp6-segmentation", Value: "on"},
@@ -42,6 +50,10 @@ func fakeStates(side knob.Side) []knob.State {
 		{Knob: "feature.tx-udp-segmentation", Value: "on"},
 		{Knob: "feature.netns-local", Value: "off", Fixed: "fixed by driver"},
 		{Knob: "dev.mtu", Value: "1500", Min: 68, Max: 65535}, {Knob: "dev.tx_queue_len", Value: "1000"},
+		{Knob: "coalesce.rx-usecs", Fixed: "not supported: Operation not supported"},
+		{Knob: "ring.rx", Fixed: "not supported: Operation not supported"},
+		{Knob: "sysctl.net.ipv4.tcp_rmem", Value: "4096 131072 6291456"}, {Knob: "sysctl.net.ipv4.tcp_wmem", Value: "4096 16384 4194304"},
+		{Knob: "sysctl.net.ipv4.tcp_sack", Value: "1"},
 	}
 	if side == knob.Near {
 		s = append(s,
@@ -115,12 +127,30 @@ func (r *fakeRig) Undo(context.Context) ([]knob.Result, error) {
 	defer r.mu.Unlock()
 	var out []knob.Result
 	for i, s := range r.states {
-		if was := r.start[i].Value; s.Value != was {
+		if was := r.start[i].Value; s.Value != was && !slices.Contains(r.kept, s.Knob) {
 			out = append(out, knob.Result{Setting: knob.Setting{Knob: s.Knob, Value: was}, From: s.Value, Got: was, Outcome: knob.Applied})
 			r.states[i].Value = was
 		}
 	}
 	return out, nil
+}
+
+func (r *fakeRig) Keep(_ context.Context, knobs []string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = append(r.kept, knobs...)
+	return nil
+}
+
+// set moves a knob as another program would.
+func (r *fakeRig) set(name, value string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.states {
+		if r.states[i].Knob == name {
+			r.states[i].Value = value
+		}
+	}
 }
 
 func (r *fakeRig) Watch(name string) *metric.Reader { return r.feed.Reader(name, 100) }
@@ -137,8 +167,8 @@ func (r *fakeRig) Close() error {
 
 // newBench is a Bench over two fake hosts. It is closed with the test.
 func newBench(t testing.TB) (*rig.Bench, *fakeRig) {
-	near, far := newFakeRig(knob.Near), newFakeRig(knob.Far)
-	b := rig.NewBench(near, far, "10.0.0.2:5202")
+	near, far, host := newFakeRig(knob.Near), newFakeRig(knob.Far), newFakeRig(knob.Host)
+	b := rig.NewBench(near, far, host, "10.0.0.2:5202")
 	if _, err := b.Drive(context.Background(), metric.DefaultSpec()); err != nil {
 		t.Fatal(err)
 	}

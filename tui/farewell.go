@@ -15,7 +15,8 @@ import (
 func Farewell(s Summary, back []knob.Result, failed error, gl chart.Glyphs) string {
 	f := farewell{gl: gl}
 	f.head(s)
-	f.putBack(back, s.withLoad(), failed)
+	f.putBack(back, s.withLoad(), failed, len(s.Kept) > 0)
+	f.kept(s.Kept)
 	f.verdicts(s)
 	return f.b.String()
 }
@@ -71,17 +72,25 @@ const (
 	backWord  = 54
 )
 
-func (f *farewell) putBack(back, withLoad []knob.Result, failed error) {
+// putBack lists what was put back. Where all that was turned was kept there is nothing to say of it.
+func (f *farewell) putBack(back, withLoad []knob.Result, failed error, kept bool) {
+	nothing := len(back)+len(withLoad) == 0 && failed == nil
+	if nothing && kept {
+		return
+	}
 	f.line()
-	if len(back)+len(withLoad) == 0 && failed == nil {
+	if nothing {
 		f.line(at{1, false, "put back   nothing: no setting was changed"})
 		return
 	}
 	f.line(at{1, false, "put back"}, at{backStart, true, "at start"}, at{backQuit, true, "at quit"}, at{backNow, true, "now"}, at{backWord, false, "read back"})
-	missing := 0
+	missing, left := 0, 0
 	for _, r := range back {
 		word := "put back"
 		switch {
+		case r.Outcome == knob.Unchanged && r.Reason != "":
+			word = "left: " + r.Reason
+			left++
 		case !knob.Same(r.Knob, r.Value, r.Got):
 			missing++
 			word = "NOT BACK"
@@ -101,6 +110,7 @@ func (f *farewell) putBack(back, withLoad []knob.Result, failed error) {
 		f.line(at{3, false, "NOT ALL BACK: " + failed.Error()})
 	case missing > 0:
 		f.line(at{3, false, fmt.Sprintf("%d of %d are not back.", missing, len(back))})
+	case left > 0:
 	case len(back) == 1:
 		f.line(at{3, false, "It is back."})
 	case len(back) > 1:
@@ -109,13 +119,23 @@ func (f *farewell) putBack(back, withLoad []knob.Result, failed error) {
 }
 
 func (f *farewell) knob(r knob.Result, start, quit, now, word string) {
-	f.line(at{3, false, named(string(r.Side), r.Knob)},
+	f.line(at{3, false, pane.Named(string(r.Side), r.Knob)},
 		at{backStart, true, pane.Value(r.Knob, start)}, at{backQuit, true, pane.Value(r.Knob, quit)},
 		at{backNow, true, pane.Value(r.Knob, now)}, at{backWord, false, word})
 }
 
-// named is a knob as it is typed on a command line.
-func named(side, name string) string { return side + ":" + knob.Short(name) }
+// kept lists what outlives the run because the user wanted it, and how to put it back.
+func (f *farewell) kept(kept []knob.Result) {
+	if len(kept) == 0 {
+		return
+	}
+	f.line()
+	f.line(at{1, false, "kept"}, at{backStart, true, "at start"}, at{backQuit, true, "at quit"}, at{backNow, true, "now"})
+	for _, r := range kept {
+		f.knob(r, r.From, r.Got, r.Got, "kept")
+	}
+	f.line(at{3, false, "To put back what was kept: ethtune knob restore"})
+}
 
 // verdictColumns are the metrics of the list of verdicts and where their numbers end.
 var verdictColumns = []struct {
@@ -143,7 +163,7 @@ func (f *farewell) verdicts(s Summary) {
 		if v.Mark != last {
 			flush()
 			last = v.Mark
-			cells = []at{{3, false, fmt.Sprintf("%d %s %s", v.Mark, named(v.Side, v.Knob), pane.Value(v.Knob, v.B))}}
+			cells = []at{{3, false, fmt.Sprintf("%d %s %s", v.Mark, pane.Named(v.Side, v.Knob), pane.Value(v.Knob, v.B))}}
 		}
 		for _, c := range verdictColumns {
 			if c.metric == v.Metric {

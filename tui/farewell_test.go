@@ -32,6 +32,12 @@ func TestGoldenFarewell(t *testing.T) {
 	}
 	stuck := append([]knob.Result{}, back...)
 	stuck[2].Got, stuck[2].Reason = "9000", "Device or resource busy"
+	kept := sum
+	kept.Kept = []knob.Result{
+		put(knob.Host, "sysctl.net.core.netdev_max_backlog", "", "1000", "3000"),
+		put(knob.Near, "sysctl.net.ipv4.tcp_rmem", "", "4096 131072 6291456", "4096 131072 16777216"),
+	}
+	onlyKept := Summary{Title: "lab", Spec: metric.DefaultSpec(), Kept: kept.Kept[:1]}
 	for _, tt := range []struct {
 		name   string
 		sum    Summary
@@ -43,6 +49,8 @@ func TestGoldenFarewell(t *testing.T) {
 		{"ascii", sum, back, nil, chart.ASCII},
 		{"not-back", sum, stuck, nil, chart.Braille},
 		{"failed", sum, back[:1], errors.New("far: stream to agent lost"), chart.Braille},
+		{"kept", kept, back[:2], nil, chart.Braille},
+		{"only-kept", onlyKept, nil, nil, chart.ASCII},
 		{"nothing-turned", Summary{Title: "bench-2", Spec: metric.DefaultSpec()}, nil, nil, chart.Braille},
 	} {
 		t.Run(tt.name, func(t *testing.T) { golden.RequireEqual(t, Farewell(tt.sum, tt.back, tt.failed, tt.gl)) })

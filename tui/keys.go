@@ -13,16 +13,21 @@ var panes = []pane.Focus{pane.Charts, pane.Knobs, pane.Events}
 // key carries out a key: name is what it is called, typed the text it stands for.
 func (m *model) key(name, typed string) tea.Cmd {
 	m.say = nil
-	if m.knobs.Typing() && name != "ctrl+c" {
+	a := pane.ActionOf(m.focus, name)
+	switch {
+	case a == pane.QuitNow:
+		return tea.Quit
+	case m.ask.Open():
+		return m.intend(m.ask.Type(name))
+	case m.knobs.Typing():
 		return m.intend(m.knobs.Type(name, typed))
 	}
-	a := pane.ActionOf(m.focus, name)
 	if m.page == pageHelp {
 		return m.helpKey(name, a)
 	}
 	switch a {
 	case pane.Quit:
-		return tea.Quit
+		return m.quit()
 	case pane.Redraw:
 		return tea.Batch(tea.ClearScreen, tea.RequestWindowSize)
 	case pane.ShowHelp:
@@ -68,7 +73,9 @@ func (m *model) intend(in pane.Intent) tea.Cmd {
 		m.say = &in
 	case pane.Turn:
 		m.knobs.Asked(in.Plan)
-		return m.turns.add(turn{in.Plan})
+		return m.turns.add(turn{plan: in.Plan})
+	case pane.Leave:
+		return m.leave(in.Keep)
 	}
 	return nil
 }
@@ -77,7 +84,7 @@ func (m *model) intend(in pane.Intent) tea.Cmd {
 func (m *model) helpKey(name string, a pane.Action) tea.Cmd {
 	switch a {
 	case pane.Quit:
-		return tea.Quit
+		return m.quit()
 	case pane.Redraw:
 		return tea.ClearScreen
 	case pane.Back, pane.ShowHelp:

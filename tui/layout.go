@@ -27,6 +27,8 @@ type Layout struct {
 	Help    pane.Rect
 	Hints   pane.Rect
 	OneLine pane.Rect // everything, where there is no room for anything
+	Dialog  pane.Rect // a question, over all below the charts
+	Beside  bool      // the knobs stand beside the charts, and stay in view under a question
 	Brief   bool      // one knob and no list
 	Effects bool      // no events beside the knobs: the knobs show what turning them did
 }
@@ -82,6 +84,7 @@ func (l *Layout) brief(rows int) {
 	l.Rows = pane.ScopeRows{Bandwidth: rows - 7}
 	l.charts(l.Screen.W)
 	l.Knobs = l.Screen.Row(rows - 2)
+	l.Dialog = pane.Rect{X: 1, Y: rows - 2, W: l.Screen.W, H: 2}
 }
 
 // slim is for terminals that are not as high as the design.
@@ -127,6 +130,7 @@ func (l *Layout) wide(cols, rows int) {
 	l.Knobs = pane.Rect{X: left + 3, Y: 1, W: pane.KnobWidth, H: body}
 	y := 1 + l.Rows.Height() + 1
 	l.Events = pane.Rect{X: 1, Y: y, W: left - 1, H: rows - 2 - y}
+	l.Dialog, l.Beside = l.Events, true
 	l.Help = l.Screen.Row(rows - 2)
 }
 
@@ -149,6 +153,7 @@ func (l *Layout) charts(width int) {
 // lists puts the knobs, and where there is room the events beside them, below the charts.
 func (l *Layout) lists(rows int) {
 	y := 1 + l.Rows.Height()
+	l.Dialog = pane.Rect{X: 1, Y: y, W: l.Screen.W, H: l.Screen.H - y}
 	l.Knobs = pane.Rect{X: 1, Y: y, W: l.Screen.W, H: rows}
 	if l.Screen.W < eventCols-2 {
 		l.Effects = true

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ethtune/ethtune/tui/chart"
 	"github.com/ethtune/ethtune/tui/pane"
+	"github.com/ethtune/ethtune/tune/knob"
 )
 
 // At the design size everything stands where it was designed.
@@ -23,6 +25,7 @@ func TestLayoutOfDesignSize(t *testing.T) {
 		Events: pane.Rect{X: 49, Y: 15, W: 30, H: 7},
 		Help:   pane.Rect{X: 1, Y: 22, W: 78, H: 1},
 		Hints:  pane.Rect{X: 1, Y: 23, W: 78, H: 1},
+		Dialog: pane.Rect{X: 1, Y: 15, W: 78, H: 9},
 	}
 	if l != want {
 		t.Errorf("got  %+v\nwant %+v", l, want)
@@ -40,6 +43,12 @@ func TestLayoutKeepsPanesApart(t *testing.T) {
 
 func checkLayout(t *testing.T, cols, rows int) {
 	l := LayoutOf(cols, rows)
+	if o := l.Dialog; !o.Empty() && (o.Y < l.Scope.Y+l.Scope.H || o.X < 1 || o.X+o.W > cols-1 || o.Y+o.H > rows) {
+		t.Fatalf("%dx%d: a question covers the charts or leaves the screen: %+v", cols, rows, l)
+	}
+	if l.OneLine.Empty() && l.Dialog.Empty() && cols > 0 && rows > 0 {
+		t.Fatalf("%dx%d: there is no room for a question: %+v", cols, rows, l)
+	}
 	owner := make(map[[2]int]string)
 	for name, r := range map[string]pane.Rect{
 		"status": l.Status, "scope": l.Scope, "knobs": l.Knobs, "rule": l.Rule, "events": l.Events,
@@ -73,22 +82,25 @@ func checkLayout(t *testing.T, cols, rows int) {
 	}
 }
 
-// Resizing and keys in any order never panic, never paint into the outer columns, and q always quits.
+// Resizing and keys in any order never panic, never paint into the outer columns, and ctrl+c always quits.
 func FuzzResize(f *testing.F) {
 	f.Add(uint8(80), uint8(24), "?jjq")
 	f.Add(uint8(1), uint8(1), " u1hl")
 	f.Add(uint8(0), uint8(0), "gggp")
 	f.Add(uint8(40), uint8(10), "/x3j")
 	f.Add(uint8(200), uint8(60), "cn+-=f")
+	f.Add(uint8(60), uint8(16), "qyq")
+	f.Add(uint8(120), uint8(40), "qx")
+	f.Add(uint8(20), uint8(5), "q")
 	m := newScene(f, 80, 24, chart.Braille)
+	m.cfg.Keep = func(context.Context, []knob.Setting) error { return nil }
+	feed(m, hostMark(3, backlog, "1000", "5")...)
 	f.Fuzz(func(t *testing.T, cols, rows uint8, keys string) {
 		keys = keys[:min(len(keys), 40)]
 		m.resize(80, 24)
+		m.ask, m.turns.queue = pane.Question{}, nil
 		m.Update(tea.WindowSizeMsg{Width: int(cols), Height: int(rows)})
 		for _, k := range keys {
-			if k == 'q' {
-				continue
-			}
 			m.Update(tea.KeyPressMsg{Code: k, Text: string(k)})
 			m.tick(clockAt(sceneEnd))
 		}
@@ -101,12 +113,10 @@ func FuzzResize(f *testing.F) {
 				t.Errorf("%dx%d: row %d reaches an outer column", w, h, y)
 			}
 		}
-		// Whatever is open is left, then q quits.
-		press(t, m, "esc", "esc")
-		if cmds := press(t, m, "q"); len(cmds) != 1 {
-			t.Fatal("q gave no command")
+		if cmds := press(t, m, "ctrl+c"); len(cmds) != 1 {
+			t.Fatal("ctrl+c gave no command")
 		} else if _, ok := cmds[0]().(tea.QuitMsg); !ok {
-			t.Error("q does not quit")
+			t.Error("ctrl+c does not quit")
 		}
 	})
 }

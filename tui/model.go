@@ -36,6 +36,8 @@ type model struct {
 	knobs   *pane.KnobList
 	events  *pane.EventList
 	help    pane.HelpPage
+	ask     pane.Question
+	ledger  ledger
 	summary Summary
 
 	page   page
@@ -76,7 +78,7 @@ func newModel(ctx context.Context, c Config) *model {
 
 // Init starts what runs by itself: the feed, the frame clock, the first reading of the knobs.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{pull(m.ctx, m.reader), watchEnds(m.ctx, m.cfg.Bench), tick(m.cfg.interval()), m.turns.read()}
+	cmds := []tea.Cmd{pull(m.ctx, m.reader), watchEnds(m.ctx, m.cfg.Bench), tick(m.cfg.interval()), m.turns.read(), nextReread()}
 	if weak(m.term()) {
 		cmds = append(cmds, tea.Tick(settleTerminal, func(time.Time) tea.Msg { return settledMsg{} }))
 	}
@@ -107,6 +109,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.states(msg)
 	case turnedMsg:
 		return m, m.turned(msg)
+	case dueMsg:
+		return m, m.reread()
+	case rereadMsg:
+		return m, m.readAgain(msg)
+	case keptMsg:
+		return m, m.kept(msg)
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
@@ -138,6 +146,9 @@ func (m *model) records(msg recordsMsg) tea.Cmd {
 		m.knobs.Add(rec)
 		m.events.Add(rec)
 		m.summary.add(rec)
+		if mark, ok := rec.(*metric.Mark); ok {
+			m.ledger.take(mark)
+		}
 	}
 	return pull(m.ctx, m.reader)
 }
@@ -151,14 +162,15 @@ func (m *model) tick(at time.Time) {
 	}
 }
 
-func (m *model) states(msg statesMsg) {
+// states takes a reading of the knobs made after these turns.
+func (m *model) states(msg statesMsg, marks ...metric.Mark) {
 	if msg.err != nil {
 		m.say = &pane.Say{Text: msg.err.Error(), Bad: true}
 	}
 	if len(msg.states) == 0 {
 		return
 	}
-	m.knobs.SetStates(msg.states)
+	m.others(msg, marks)
 	m.status.Granted = msg.granted
 	m.status.Follow(func(name string) string {
 		if s := m.knobs.State(knob.Near, name); s != nil {
@@ -177,7 +189,10 @@ func (m *model) turned(msg turnedMsg) tea.Cmd {
 	case msg.undo:
 		m.say = &pane.Say{Text: "There is nothing to undo."}
 	}
-	m.states(msg.states)
+	for i := range msg.marks {
+		m.ledger.take(&msg.marks[i])
+	}
+	m.states(msg.states, msg.marks...)
 	m.paint()
 	return m.turns.done()
 }

@@ -108,17 +108,22 @@ type running struct {
 	sum   Summary
 }
 
-func start(t *testing.T, caps term.Caps) *running {
+// start runs a screen; with adjusts its Config before.
+func start(t *testing.T, caps term.Caps, with ...func(*Config)) *running {
 	bench, near := newBench(t)
 	in, keys := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{bench: bench, screen: newScreen(t, caps.Columns, caps.Rows), rig: near, keys: keys, stop: stop, done: make(chan error, 1)}
 	spec := metric.DefaultSpec()
+	c := Config{
+		Bench: bench, Spec: spec, Title: "lab", Caps: caps, In: in, Out: r.screen, Env: []string{"TERM=xterm-256color"}, FPS: 10,
+	}
+	for _, f := range with {
+		f(&c)
+	}
 	go func() {
 		var err error
-		r.sum, err = Run(ctx, Config{
-			Bench: bench, Spec: spec, Title: "lab", Caps: caps, In: in, Out: r.screen, Env: []string{"TERM=xterm-256color"}, FPS: 10,
-		})
+		r.sum, err = Run(ctx, c)
 		r.done <- err
 	}()
 	t.Cleanup(func() {

@@ -13,6 +13,10 @@ func (m *model) paint() {
 	l := m.layout()
 	switch {
 	case !l.OneLine.Empty():
+		if m.ask.Open() {
+			m.paintQuestion(b, l.OneLine)
+			break
+		}
 		m.scope.OneLine(b, l.OneLine, m.knobs.Brief())
 	case m.page == pageHelp:
 		m.help.Draw(b, l.Screen, m.focus)
@@ -26,12 +30,20 @@ func (m *model) paintMain(b pane.Brush, l Layout) {
 	c := m.condition()
 	m.status.Draw(b, l.Status, c)
 	m.scope.Draw(b, l.Scope, l.Rows, m.focus == pane.Charts, c == pane.Lost, m.now)
+	if m.ask.Open() && !l.Beside {
+		m.paintQuestion(b, l.Dialog)
+		return
+	}
 	if l.Brief {
 		m.knobs.DrawBrief(b, l.Knobs)
 	} else {
-		m.knobs.Draw(b, l.Knobs, m.focus == pane.Knobs, l.Effects)
+		m.knobs.Draw(b, l.Knobs, m.focus == pane.Knobs && !m.ask.Open(), l.Effects)
 	}
 	b.Rule(l.Rule)
+	if m.ask.Open() {
+		m.paintQuestion(b, l.Dialog)
+		return
+	}
 	m.events.Draw(b, l.Events, m.focus == pane.Events)
 	switch {
 	case !l.Help.Empty():
@@ -42,6 +54,11 @@ func (m *model) paintMain(b pane.Brush, l Layout) {
 		return
 	}
 	pane.Hints(b, l.Hints, m.focus)
+}
+
+// paintQuestion puts the question where the lists are: the charts are never covered.
+func (m *model) paintQuestion(b pane.Brush, r pane.Rect) {
+	m.ask.Draw(b, r, m.ledger.lasting(m.cfg.lasting()))
 }
 
 // helpLine is about whatever is selected, unless something must be said.

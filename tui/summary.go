@@ -20,6 +20,7 @@ type Summary struct {
 	Moved    float64       // bytes of payload, both directions
 	Marks    []metric.Mark // closed ones, in order
 	Verdicts []*trial.Verdict
+	Kept     []knob.Result // what the user kept: From is the value at the start, Got the one that stays
 }
 
 // add takes a record of the feed.

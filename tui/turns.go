@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -16,11 +17,17 @@ type turns struct {
 	bench *rig.Bench
 	ctx   context.Context
 	queue []turn
+	now   turn // under way, if busy
 	busy  bool
+	sent  int // turns that have left so far
 }
 
-// turn is one plan to be applied; the empty plan takes the last one back.
-type turn struct{ plan knob.Plan }
+// turn is one plan to be applied. Without one it takes the last one back, or, with keep, carries out the command that keep
+// gives when its turn has come.
+type turn struct {
+	plan knob.Plan
+	keep func() tea.Cmd
+}
 
 // turnedMsg is the Bench's answer to a turn, and a new reading of all knobs.
 type turnedMsg struct {
@@ -64,7 +71,11 @@ func (q *turns) next() tea.Cmd {
 	}
 	t := q.queue[0]
 	q.queue = q.queue[1:]
-	q.busy = true
+	q.now, q.busy = t, true
+	q.sent++
+	if t.keep != nil {
+		return t.keep()
+	}
 	bench, ctx := q.bench, q.ctx
 	return func() tea.Msg {
 		msg := turnedMsg{undo: t.plan == nil}
@@ -79,6 +90,17 @@ func (q *turns) next() tea.Cmd {
 		msg.states = readStates(ctx, bench)
 		return msg
 	}
+}
+
+// lasting reports whether a turn that is not answered yet may outlive the run at these sides.
+func (q *turns) lasting(sides []knob.Side) bool {
+	unanswered := q.queue
+	if q.busy {
+		unanswered = append([]turn{q.now}, q.queue...)
+	}
+	return slices.ContainsFunc(unanswered, func(t turn) bool {
+		return slices.ContainsFunc(t.plan, func(s knob.Setting) bool { return lasts(s, sides) })
+	})
 }
 
 // read is the command that reads all knobs.

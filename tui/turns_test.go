@@ -13,7 +13,7 @@ func TestTurnsKeepTheirOrder(t *testing.T) {
 	bench, _ := newBench(t)
 	q := turns{bench: bench, ctx: t.Context()}
 	streams := func(v string) turn {
-		return turn{knob.Plan{{Side: knob.Near, Knob: "engine.streams", Value: v}}}
+		return turn{plan: knob.Plan{{Side: knob.Near, Knob: "engine.streams", Value: v}}}
 	}
 	first := q.add(streams("5"))
 	if first == nil {

@@ -14,8 +14,12 @@ type Say struct {
 	Bad  bool // something was refused
 }
 
-func (Turn) intent() {}
-func (Say) intent()  {}
+// Leave asks for the end of the screen; what would outlive the run is kept first, or put back afterwards.
+type Leave struct{ Keep bool }
+
+func (Turn) intent()  {}
+func (Leave) intent() {}
+func (Say) intent()   {}
 
 // Spans is the sentence as the help line shows it.
 func (s Say) Spans() []Span {

@@ -68,6 +68,7 @@ const (
 	Redraw
 	ShowHelp
 	Back
+	QuitNow // asks nothing
 	Quit
 )
 
@@ -113,7 +114,8 @@ var Keys = []Key{
 	{Anywhere, "ctrl+l", "", "redraw, ask size again", "Screen", false, []Press{{"ctrl+l", Redraw}}},
 	{Anywhere, "esc", "", "back, close", "Screen", false, []Press{{"esc", Back}}},
 	{Anywhere, "?", "help", "this help", "Screen", true, []Press{{"?", ShowHelp}}},
-	{Anywhere, "q", "quit", "quit, put everything back", "Screen", true, []Press{{"q", Quit}, {"ctrl+c", Quit}}},
+	{Anywhere, "ctrl+c", "", "put all back, quit", "Screen", false, []Press{{"ctrl+c", QuitNow}}},
+	{Anywhere, "q", "quit", "quit, asks what to keep", "Screen", true, []Press{{"q", Quit}}},
 }
 
 // ActionOf is what the key of that name does in the pane f.

@@ -11,7 +11,9 @@ import (
 
 // KnobList is the pane of the knobs: what the kernel has at both ends, and what became of the turns.
 type KnobList struct {
-	rows    []*row
+	rows    []*row // as in the tree
+	flat    []*row // the same without headings
+	tree    bool   // whether the tree was drawn last
 	stories map[string]*story
 	effects map[int]*trial.Verdict // bandwidth's, by mark
 
@@ -20,8 +22,9 @@ type KnobList struct {
 	changed bool      // show only what changed
 	find    editor    // the filter
 	edit    editor    // a value for the chosen knob
-	top     int       // first line in view
-	page    int       // rows in view when last drawn
+	three   vectorEditor
+	top     int // first line in view
+	page    int // rows in view when last drawn
 }
 
 // NewKnobList returns an empty list that turns the near end.
@@ -32,6 +35,9 @@ func NewKnobList() *KnobList {
 // SetStates takes a whole reading of the knobs, which the list owns from then on.
 func (k *KnobList) SetStates(states []knob.State) {
 	k.rows = rowsOf(states, k.stories)
+	slices.SortFunc(k.rows, inTree)
+	k.flat = slices.Clone(k.rows)
+	slices.SortFunc(k.flat, inList)
 	if k.row() == nil && len(k.rows) > 0 {
 		k.chosen = k.rows[0].name
 	}
@@ -72,7 +78,7 @@ func (k *KnobList) mark(m *metric.Mark) {
 		s.asked = &knob.Setting{Side: knob.Side(m.Side), Knob: m.Knob, Value: m.Asked}
 		return
 	}
-	s.asked = nil
+	s.asked, s.other = nil, nil
 	if m.Outcome != string(knob.Unchanged) || s.last.N == 0 && m.Got != m.From {
 		s.last = *m
 	}
@@ -81,12 +87,14 @@ func (k *KnobList) mark(m *metric.Mark) {
 	}
 	if m.Got != m.From {
 		for _, name := range k.relatives(m.Knob) {
-			k.story(name).last = *m
+			rel := k.story(name)
+			rel.last, rel.other = *m, nil
 		}
 	}
 	for _, a := range m.Also {
 		if a.Knob != m.Knob {
-			k.story(a.Knob).beside = m.N
+			beside := k.story(a.Knob)
+			beside.beside, beside.other = m.N, nil
 		}
 		if st := k.State(knob.Side(m.Side), a.Knob); st != nil {
 			st.Value = a.To
@@ -122,11 +130,15 @@ func (k *KnobList) story(name string) *story {
 
 // shown are the rows that the filter leaves.
 func (k *KnobList) shown() []*row {
+	all := k.flat
+	if k.tree {
+		all = k.rows
+	}
 	word := strings.ToLower(k.find.typed())
 	if word == "" && !k.changed {
-		return k.rows
+		return all
 	}
-	return slices.DeleteFunc(slices.Clone(k.rows), func(r *row) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(r *row) bool {
 		return (k.changed && !r.changed()) ||
 			!(strings.Contains(r.name, word) || strings.Contains(knob.Short(r.name), word))
 	})
@@ -143,7 +155,7 @@ func (k *KnobList) row() *row {
 }
 
 // Typing reports whether keys are text now, and not actions.
-func (k *KnobList) Typing() bool { return k.edit.open || k.find.open }
+func (k *KnobList) Typing() bool { return k.edit.open || k.three.open || k.find.open }
 
 // Type takes a key while [KnobList.Typing].
 func (k *KnobList) Type(name, typed string) Intent {
@@ -151,15 +163,22 @@ func (k *KnobList) Type(name, typed string) Intent {
 		k.typeFilter(name, typed)
 		return nil
 	}
-	switch name {
-	case "esc":
-		k.edit.stop()
-	case "enter":
+	switch {
+	case name == "esc":
+		k.stopEdit()
+	case name == "enter":
 		return k.takeEdit()
+	case k.three.open:
+		k.three.press(knob.DomainOf(k.chosen), name, typed)
 	default:
 		k.edit.press(name, typed)
 	}
 	return nil
+}
+
+func (k *KnobList) stopEdit() {
+	k.edit.stop()
+	k.three.stop()
 }
 
 func (k *KnobList) typeFilter(name, typed string) {
@@ -184,15 +203,19 @@ func (k *KnobList) keepChosen() {
 func (k *KnobList) takeEdit() Intent {
 	r := k.row()
 	if r == nil {
-		k.edit.stop()
+		k.stopEdit()
 		return nil
 	}
-	value, err := knob.Canonical(r.name, k.edit.typed())
+	typed, wrong := k.edit.typed(), &k.edit.wrong
+	if k.three.open {
+		typed, wrong = k.three.typed(), &k.three.wrong
+	}
+	value, err := knob.DomainOf(r.name).Typed(typed)
 	if err != nil {
-		k.edit.wrong = err.Error()
+		*wrong = err.Error()
 		return nil
 	}
-	k.edit.stop()
+	k.stopEdit()
 	return k.turn(r, value)
 }
 
@@ -253,11 +276,16 @@ func (k *KnobList) act(a Action) Intent {
 	if ok, why := knob.Settable(r.name); !ok {
 		return Say{Text: knob.Short(r.name) + " " + why + "."}
 	}
+	now := r.story.expected(*st)
 	if a == EditValue {
-		k.edit.start("")
+		if knob.DomainOf(r.name).Kind == knob.Vector {
+			k.three.start(now.Value)
+		} else {
+			k.edit.start("")
+		}
 		return nil
 	}
-	value, err := nextValue(r.story.expected(*st), a)
+	value, err := nextValue(now, a)
 	if err != nil {
 		return Say{Text: err.Error() + "."}
 	}
@@ -275,9 +303,13 @@ func nextValue(s knob.State, a Action) (string, error) {
 }
 
 func (k *KnobList) turn(r *row, value string) Intent {
-	side := k.side
-	if st := r.at(side); st != nil && st.Side == knob.Host {
-		side = knob.Host
+	return Turn{Plan: knob.Plan{{Side: k.sideOf(r), Knob: r.name, Value: value}}}
+}
+
+// sideOf is the side that keys turn of r: the host has what belongs to the whole of it.
+func (k *KnobList) sideOf(r *row) knob.Side {
+	if r.host != nil {
+		return knob.Host
 	}
-	return Turn{Plan: knob.Plan{{Side: side, Knob: r.name, Value: value}}}
+	return k.side
 }

@@ -34,7 +34,8 @@ func (k *KnobList) Draw(b Brush, r Rect, focus, effects bool) {
 	k.drawHead(b, r, effects)
 	body := Rect{r.X, r.Y + 1, r.W, r.H - 1}
 	k.page = max(body.H, 1)
-	lines := k.lines(body.H >= headingRows)
+	k.tree = body.H >= headingRows
+	lines := k.lines()
 	at := slices.IndexFunc(lines, func(l line) bool { return l.row != nil && l.row.name == k.chosen })
 	from := at
 	if at > 0 && lines[at-1].row == nil {
@@ -67,11 +68,11 @@ type line struct {
 	row  *row
 }
 
-func (k *KnobList) lines(headings bool) []line {
+func (k *KnobList) lines() []line {
 	var out []line
 	head := ""
 	for _, r := range k.shown() {
-		if headings && r.head != head {
+		if k.tree && r.head != head {
 			head = r.head
 			out = append(out, line{head: head})
 		}
@@ -125,7 +126,8 @@ func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
 		ink = chart.Faint
 	}
 	name := Span{abbreviated.Replace(knob.Short(row.name)), ink}
-	near, far := valueOf(row.near, row.name), valueOf(row.far, row.name)
+	nearState, farState := row.columns()
+	near, far := valueOf(nearState, row.name), valueOf(farState, row.name)
 	b.Text(r.X+knobName, r.Y, knobNear-b.Width(near)-knobName, name.Text, name.Style)
 	b.Ending(r.X+knobNear, r.Y, near, ink)
 	b.Ending(r.X+knobFar, r.Y, far, ink)
@@ -144,7 +146,8 @@ func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
 }
 
 // abbreviated keeps the long names of feature bits apart in a column that cuts them; the help line has them whole.
-var abbreviated = strings.NewReplacer("segmentation", "seg", "checksum", "csum", "offload", "ofl", "forwarding", "fwd")
+var abbreviated = strings.NewReplacer("segmentation", "seg", "checksum", "csum", "offload", "ofl", "forwarding", "fwd",
+	"default", "def")
 
 // valueRoom is the width of a value in its column.
 const valueRoom = 7
@@ -153,7 +156,11 @@ func valueOf(s *knob.State, name string) string {
 	if s == nil {
 		return none
 	}
-	return cut(Value(name, s.Value), valueRoom)
+	text := Value(name, s.Value)
+	if len([]rune(text)) > valueRoom {
+		return cut(text, valueRoom-1) + "…" // a number that loses its last digits unseen is another number
+	}
+	return text
 }
 
 func (k *KnobList) lastEffect(r *row) string {
@@ -177,7 +184,7 @@ func (k *KnobList) Brief() string {
 	if st == nil {
 		return knob.Short(r.name) + " " + none
 	}
-	return Setting(string(k.side), r.name, st.Value)
+	return Setting(string(k.sideOf(r)), r.name, st.Value)
 }
 
 // DrawBrief paints the one row that is left on a small screen.

@@ -21,18 +21,28 @@ func (k *KnobList) Help() []Span {
 		return nil
 	}
 	name := knob.Short(r.name)
-	if k.side == knob.Far {
+	if k.sideOf(r) == knob.Far {
 		name = "far " + name
 	}
 	spans := []Span{{name + " ", chart.Bold}}
-	if k.edit.open {
+	switch {
+	case k.three.open:
+		return append(spans, k.three.spans()...)
+	case k.edit.open:
 		return append(spans, k.editing(r)...)
 	}
 	if text, lamp := r.trouble(); text != "" {
 		sign, st := lamp.look()
 		return append(spans, Span{sign + " ", st}, Span{text, chart.Ink})
 	}
-	return append(spans, Span{describe(r.name), chart.Ink})
+	if f := r.fixed(); f != "" {
+		return append(spans, Span{f + ".", chart.Ink}, Span{"  " + describe(r.name), chart.Faint})
+	}
+	spans = append(spans, Span{describe(r.name), chart.Ink})
+	if st := r.at(k.side); st != nil && knob.DomainOf(r.name).Kind == knob.Vector {
+		spans = append(spans, Span{"  " + st.Value, chart.Faint}) // the list has room for the greatest only
+	}
+	return spans
 }
 
 func (k *KnobList) editing(r *row) []Span {
@@ -56,9 +66,9 @@ func takes(s *knob.State, name string) string {
 	case d.Kind == knob.Choice:
 		return strings.Join(d.Words, " ")
 	case d.Kind == knob.Number:
-		lo, hi := d.Min, d.Max
-		if s != nil && (s.Min != 0 || s.Max != 0) {
-			lo, hi = max(lo, s.Min), min(hi, s.Max)
+		lo, hi := limits(d)
+		if s != nil {
+			lo, hi = bounds(*s, d)
 		}
 		text := Value(name, fmt.Sprint(lo)) + " to " + Value(name, fmt.Sprint(hi))
 		if d.Zero != "" {
@@ -72,10 +82,13 @@ func takes(s *knob.State, name string) string {
 // trouble is what the last turn of the knob ran into, in the kernel's own words where it has some.
 func (r *row) trouble() (string, Lamp) {
 	s := r.story
+	if s != nil && s.asked == nil && s.other != nil {
+		return "changed by another: " + Whole(r.name, s.other.From) + " → " + Whole(r.name, s.other.To), Adjusted
+	}
 	if s == nil || s.asked != nil || s.last.N == 0 || s.beside > s.last.N {
 		return "", Dark
 	}
-	asked, got := Value(r.name, s.last.Asked), Value(r.name, s.last.Got)
+	asked, got := Whole(r.name, s.last.Asked), Whole(r.name, s.last.Got)
 	reason := ""
 	if s.last.Reason != "" {
 		reason = ": " + s.last.Reason

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,72 @@ func TestKnobOrder(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
+}
+
+// Without headings, what cannot be turned comes last; with them it stands in its family.
+func TestKnobFamilies(t *testing.T) {
+	k := NewKnobList()
+	k.SetStates(append(testStates(),
+		knob.State{Knob: "ring.rx", Side: knob.Near, Fixed: "not supported"},
+		knob.State{Knob: "sysctl.net.ipv4.tcp_wmem", Side: knob.Near, Value: "4096 16384 4194304"},
+		knob.State{Knob: "sysctl.net.ipv4.tcp_rmem", Side: knob.Near, Value: "4096 131072 6291456"},
+		knob.State{Knob: "sysctl.net.core.rmem_max", Side: knob.Near, Value: "212992", Fixed: "read-only here"},
+		knob.State{Knob: "sysctl.net.core.netdev_max_backlog", Side: knob.Host, Value: "1000"},
+		knob.State{Knob: "sysctl.net.core.netdev_budget", Side: knob.Host, Value: "300", Fixed: knob.NeedsAdmin},
+	))
+	for _, tt := range []struct {
+		height int
+		want   string
+	}{
+		{headingRows, "tso gro mtu sndbuf cc rate streams proto backlog tcp_rmem tcp_wmem uso lro ring-rx budget rmem_max netns-local"},
+		{headingRows + 1, "[features] tso gro lro [coalesce and ring] ring-rx [dev] mtu [socket] sndbuf cc [load] rate streams proto " +
+			"[sysctl] backlog budget tcp_rmem tcp_wmem rmem_max [more features] uso [fixed] netns-local"},
+	} {
+		k.Draw(Brush{Grid: chart.NewGrid(KnobWidth, tt.height)}, Rect{0, 0, KnobWidth, tt.height}, true, false)
+		var got []string
+		for _, l := range k.lines() {
+			if l.row == nil {
+				got = append(got, "["+l.head+"]")
+			} else {
+				got = append(got, knob.Short(l.row.name))
+			}
+		}
+		if d := cmp.Diff(tt.want, strings.Join(got, " ")); d != "" {
+			t.Errorf("%d rows:\n%s", tt.height, d)
+		}
+	}
+}
+
+// A knob of the whole host is turned on the host, from whichever side; its value stands in the near column.
+func TestHostWide(t *testing.T) {
+	k := NewKnobList()
+	k.SetStates([]knob.State{
+		{Knob: "sysctl.net.core.rmem_max", Side: knob.Near, Value: "4194304", Fixed: "read-only here"},
+		{Knob: "sysctl.net.core.rmem_max", Side: knob.Host, Value: "4194304"},
+		{Knob: "sysctl.net.core.netdev_budget", Side: knob.Host, Value: "300", Fixed: knob.NeedsAdmin},
+	})
+	k.chosen = "sysctl.net.core.rmem_max"
+	for _, side := range []knob.Side{knob.Near, knob.Far} {
+		k.side = side
+		if d := cmp.Diff(turn(knob.Host, k.chosen, "2097152"), k.Do(StepDown)); d != "" {
+			t.Error(d)
+		}
+	}
+	g := chart.NewGrid(KnobWidth, 3)
+	k.Draw(Brush{Grid: g}, Rect{0, 0, KnobWidth, 3}, true, false)
+	want := "knobs       near     far   state\n▸ rmem_max  4 Mi       –   host-wide\n  budget     300       –   not permitted"
+	if d := cmp.Diff(want, trimmed(g.String())); d != "" {
+		t.Error(d)
+	}
+}
+
+// trimmed is a picture without the blanks at the ends of its lines.
+func trimmed(picture string) string {
+	lines := strings.Split(picture, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Each action on a knob of each kind gives the intent that an engineer expects.

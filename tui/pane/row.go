@@ -1,9 +1,7 @@
 package pane
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,20 +10,12 @@ import (
 	"github.com/ethtune/ethtune/tune/knob"
 )
 
-// order is what stands first in the knob list: the features people turn, the device, the sockets, the load.
-var order = []string{
-	"feature.tso", "feature.tx-generic-segmentation", "feature.rx-gro", "feature.tx-scatter-gather", "feature.tx",
-	"feature.rx-checksum", "feature.rx-lro", "dev.mtu", "dev.tx_queue_len",
-	"socket.sndbuf", "socket.rcvbuf", "socket.congestion",
-	"engine.rate", "engine.streams", "engine.size", "engine.mode", "engine.protocol",
-}
-
-// row is one knob at both ends.
+// row is one knob at both ends, or of the host that they share.
 type row struct {
-	name      string
-	near, far *knob.State // nil where that end has no such knob
-	head      string      // the heading it stands under
-	story     *story      // nil until something happened to it
+	name            string
+	near, far, host *knob.State // nil where there is no such knob
+	head            string      // the heading it stands under
+	story           *story      // nil until something happened to it
 }
 
 // story is what happened to one knob.
@@ -33,9 +23,10 @@ type story struct {
 	last   metric.Mark   // newest closed mark that turned it; N is 0 without one
 	beside int           // newest mark that moved it as a side effect; 0 without one
 	asked  *knob.Setting // asked for and not yet answered
+	other  *knob.Change  // what somebody else did to it since; nil = nothing
 }
 
-// rowsOf makes the list of a reading: first what people turn most, then whatever else can be turned, then the rest.
+// rowsOf gathers a reading into rows, in the order of the reading.
 func rowsOf(states []knob.State, stories map[string]*story) []*row {
 	byName := make(map[string]*row)
 	var rows []*row
@@ -47,78 +38,61 @@ func rowsOf(states []knob.State, stories map[string]*story) []*row {
 			byName[s.Knob] = r
 			rows = append(rows, r)
 		}
-		if s.Side == knob.Far {
+		switch s.Side {
+		case knob.Far:
 			r.far = s
-		} else {
+		case knob.Host:
+			r.host = s
+		default:
 			r.near = s
 		}
 	}
 	for _, r := range rows {
 		r.head = heading(r)
 	}
-	slices.SortStableFunc(rows, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.name, b.name))
-	})
 	return rows
 }
 
-// rank is where a row stands; what is not in order follows it, and what cannot be turned comes last.
-func rank(r *row) int {
-	if i := slices.Index(order, r.name); i >= 0 {
-		return i
-	}
-	if r.fixed() != "" {
-		return len(order) + 1
-	}
-	return len(order)
-}
-
-func heading(r *row) string {
-	family := knob.Family(r.name)
-	switch {
-	case slices.Contains(order, r.name) && family == "feature":
-		return "features"
-	case slices.Contains(order, r.name) && family == "engine":
-		return "load"
-	case slices.Contains(order, r.name):
-		return family
-	case r.fixed() != "":
-		return "fixed"
-	case family == "feature":
-		return "more features"
-	}
-	return "more"
-}
-
-// at is the knob at one end, nil where it is not there. A knob of the whole host is the same from both.
+// at is the knob at one end, nil where it is not there. A knob of the whole host is the same from both; what a namespace
+// shows of it is a copy.
 func (r *row) at(side knob.Side) *knob.State {
-	if side == knob.Far {
-		if r.far == nil && r.near != nil && r.near.Side == knob.Host {
-			return r.near
-		}
+	switch {
+	case r.host != nil:
+		return r.host
+	case side == knob.Far:
 		return r.far
 	}
 	return r.near
 }
 
+// columns are the states whose values are shown, nil where a column is empty.
+func (r *row) columns() (near, far *knob.State) {
+	if r.host != nil {
+		return r.host, nil
+	}
+	return r.near, r.far
+}
+
 // fixed is why the knob cannot be turned at either end; empty where it can at one.
 func (r *row) fixed() string {
-	switch {
-	case r.near == nil && r.far == nil:
+	switch near, far := r.columns(); {
+	case near == nil && far == nil:
 		return "not supported"
-	case r.near == nil:
-		return r.far.Fixed
-	case r.far == nil:
-		return r.near.Fixed
-	case r.far.Fixed == "":
+	case near == nil:
+		return far.Fixed
+	case far == nil:
+		return near.Fixed
+	case far.Fixed == "":
 		return ""
+	default:
+		return near.Fixed
 	}
-	return r.near.Fixed
 }
 
 // changed reports whether it was turned, moved or is about to be.
 func (r *row) changed() bool {
-	return r.story != nil && (r.story.last.N > 0 || r.story.beside > 0 || r.story.asked != nil)
+	s := r.story
+	return s != nil && (s.last.N > 0 || s.beside > 0 || s.asked != nil || s.other != nil)
 }
 
 // state is the lamp and the words that say how the knob stands, decided by what was read back.
@@ -128,29 +102,40 @@ func (r *row) state() (Lamp, string, chart.Style) {
 			return lamp, words, chart.Ink
 		}
 	}
-	for _, s := range []*knob.State{r.near, r.far} {
+	near, far := r.columns()
+	for _, s := range []*knob.State{near, far} {
 		if s != nil && s.Wanted != "" && s.Wanted != s.Value {
 			return Adjusted, "asked " + Value(r.name, s.Wanted) + ", is " + Value(r.name, s.Value), chart.Ink
 		}
 	}
 	if f := r.fixed(); f != "" {
-		return Dark, f, chart.Faint
+		return Dark, inBrief(f), chart.Faint
 	}
-	if r.near != nil && r.near.Side == knob.Host {
+	if r.host != nil {
 		return Dark, "host-wide", chart.Faint
 	}
 	return Dark, "", chart.Ink
 }
 
+// inBrief is why a knob is fixed in the room of the state column. The help line has the whole reason.
+func inBrief(fixed string) string {
+	if fixed == knob.NeedsAdmin {
+		return "not permitted"
+	}
+	short, _, _ := strings.Cut(fixed, ": ")
+	return short
+}
+
 // words tell the newest thing that happened.
 func (s *story) words() (Lamp, string) {
-	if s.asked != nil {
+	switch {
+	case s.asked != nil:
 		return Pending, "pending → " + Value(s.asked.Knob, s.asked.Value)
-	}
-	if s.beside > s.last.N {
+	case s.other != nil:
+		return Adjusted, "changed by another"
+	case s.beside > s.last.N:
 		return Adjusted, fmt.Sprintf("side effect of %d", s.beside)
-	}
-	if s.last.N == 0 {
+	case s.last.N == 0:
 		return Dark, ""
 	}
 	switch knob.Outcome(s.last.Outcome) {

@@ -33,7 +33,7 @@ func next(s knob.State) (string, error) {
 		return after(s.Offers, s.Value), nil
 	case d.Kind == knob.Choice:
 		return after(d.Words, s.Value), nil
-	case d.Kind == knob.Number:
+	case d.Kind == knob.Number, d.Kind == knob.Vector:
 		return step(s, +1)
 	}
 	return "", fmt.Errorf("%s offers nothing else here; enter takes a value", knob.Short(s.Knob))
@@ -46,17 +46,19 @@ func after(values []string, v string) string {
 // step is the value one step up or down (by +1 or -1) from the one that s has.
 func step(s knob.State, by int) (string, error) {
 	d := knob.DomainOf(s.Knob)
-	if d.Kind != knob.Number {
+	switch d.Kind {
+	case knob.Vector:
+		return stepVector(s, d, by)
+	case knob.Number:
+	default:
 		return next(s)
 	}
 	now, err := strconv.ParseInt(s.Value, 10, 64)
 	if err != nil {
 		return "", fmt.Errorf("%s is %q, which has no next step; enter takes a value", knob.Short(s.Knob), s.Value)
 	}
-	lo, hi := d.Min, d.Max
-	if s.Min != 0 || s.Max != 0 {
-		lo, hi = max(lo, s.Min), min(hi, s.Max)
-	}
+	lo, hi := bounds(s, d)
+	lo, hi = min(lo, now), max(hi, now) // what was found beyond the usual limits is no reason to step the other way
 	n := now
 	switch want := move(s.Knob, d, now, by); {
 	case d.Zero == "max" && by > 0 && (now == 0 || want > hi):
@@ -98,10 +100,49 @@ func move(name string, d knob.Domain, now int64, by int) int64 {
 			return math.MaxInt64
 		}
 	}
-	if by > 0 {
-		return max(1, 2*now)
+	return twice(now, by)
+}
+
+// stepVector steps the last of three numbers, never below the second.
+func stepVector(s knob.State, d knob.Domain, by int) (string, error) {
+	var v [3]int64
+	if n, _ := fmt.Sscan(s.Value, &v[0], &v[1], &v[2]); n != len(v) {
+		return "", fmt.Errorf("%s is %q, which has no next step; enter takes a value", knob.Short(s.Knob), s.Value)
 	}
-	return now / 2
+	_, hi := limits(d)
+	n := clamp(twice(v[2], by), v[1], max(hi, v[2]))
+	if n == v[2] {
+		return "", fmt.Errorf("%s goes no further than %s here", knob.Short(s.Knob), Value(s.Knob, s.Value))
+	}
+	return fmt.Sprintf("%d %d %d", v[0], v[1], n), nil
+}
+
+// twice doubles or halves n.
+func twice(n int64, by int) int64 {
+	switch {
+	case by < 0:
+		return n / 2
+	case n > math.MaxInt64/2:
+		return math.MaxInt64
+	}
+	return max(1, 2*n)
+}
+
+// limits are the smallest and the greatest value that a person may ask for.
+func limits(d knob.Domain) (lo, hi int64) {
+	if d.Usual > 0 {
+		return d.Min, min(d.Max, d.Usual)
+	}
+	return d.Min, d.Max
+}
+
+// bounds are the limits within those that the kernel gives for s.
+func bounds(s knob.State, d knob.Domain) (lo, hi int64) {
+	lo, hi = limits(d)
+	if s.Min != 0 || s.Max != 0 {
+		lo, hi = max(lo, s.Min), min(hi, s.Max)
+	}
+	return lo, hi
 }
 
 // doubled says of which knobs the kernel reports twice what was asked (socket(7)): asking for what it says doubles it.

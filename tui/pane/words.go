@@ -15,12 +15,15 @@ import (
 const none = "–"
 
 // Value writes the value of a knob as the screen shows it: bytes in Ki and Mi where they are whole, rates in k, M and G,
-// a word where 0 means one.
+// a word where 0 means one, and of three numbers the last, which is the one that limits.
 func Value(name, value string) string {
 	if value == "" {
 		return none
 	}
 	d := knob.DomainOf(name)
+	if fields := strings.Fields(value); d.Kind == knob.Vector && len(fields) > 0 {
+		value = fields[len(fields)-1]
+	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	switch {
 	case err != nil:
@@ -33,6 +36,14 @@ func Value(name, value string) string {
 		return whole(n, 1024, "Ki", "Mi", "Gi")
 	}
 	return value
+}
+
+// Whole is [Value] where there is room for all three numbers of a vector.
+func Whole(name, value string) string {
+	if knob.DomainOf(name).Kind == knob.Vector && value != "" {
+		return value
+	}
+	return Value(name, value)
 }
 
 // isBytes says whether a knob counts bytes. The MTU does too, but nobody writes 9000 as anything else.
