@@ -6,13 +6,15 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/ethtune/ethtune/tune"
 	"github.com/ethtune/ethtune/tune/rig/agent"
 	"github.com/ethtune/ethtune/tune/rig/lab"
 	"github.com/spf13/cobra"
 )
 
 func agentCommand() *cobra.Command {
-	var end, dev string
+	var end, journal string
+	o := agent.Options{Version: version()}
 	c := &cobra.Command{
 		Use:    "agent",
 		Short:  "A Rig on standard input and output: what the other commands start",
@@ -24,7 +26,11 @@ func agentCommand() *cobra.Command {
 			if end != "" {
 				return lab.RunEnd(ctx, end, version())
 			}
-			r, err := agent.NewLocal(version(), dev)
+			if journal != "" {
+				dir, err := stateDir()
+				o.Journal = &agent.Journal{Dir: dir, Err: err, Kind: tune.Kind(journal)}
+			}
+			r, err := agent.NewLocal(o)
 			if err != nil {
 				return agent.Fatal(os.Stdout, err)
 			}
@@ -32,9 +38,20 @@ func agentCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&end, "lab", "", "be this end of a lab")
-	c.Flags().StringVarP(&dev, "dev", "I", "", "the interface whose knobs it has")
+	c.Flags().StringVarP(&o.Device, "dev", "I", "", "the interface whose knobs it has")
+	c.Flags().BoolVar(&o.Netns, "netns", false, "it has the knobs of the network namespace")
+	c.Flags().BoolVar(&o.Host, "host", false, "it has the knobs of the whole host")
+	c.Flags().StringVar(&journal, "journal", "", "what is turned is written down, as session or kept")
 	return c
 }
+
+// agentCommandLine starts an agent of this host that writes down what it turns.
+func agentCommandLine(args ...string) []string {
+	return append([]string{"/proc/self/exe", "agent"}, args...)
+}
+
+// stateDir is where this user's journal lives.
+func stateDir() (string, error) { return tune.StateDir(os.Getenv, os.Geteuid()) }
 
 // agentSignals makes the process deaf to what a terminal sends: an agent ends when its stream does. A SIGTERM, which
 // somebody sent on purpose, undoes and ends as well.

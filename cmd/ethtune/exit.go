@@ -54,7 +54,7 @@ func exitCode(err error) int {
 }
 
 // catchSignals cancels the context on the signals that mean "stop", so that everything is put back first, and says
-// which it was. A second signal changes nothing.
+// which it was. A second signal ends the process, and its agents put back what it turned.
 func catchSignals(ctx context.Context) (_ context.Context, caught func() syscall.Signal, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ch := make(chan os.Signal, 1)
@@ -63,6 +63,7 @@ func catchSignals(ctx context.Context) (_ context.Context, caught func() syscall
 	go func() {
 		select {
 		case s := <-ch:
+			signal.Stop(ch)
 			got.Store(int32(s.(syscall.Signal)))
 			cancel()
 		case <-ctx.Done():

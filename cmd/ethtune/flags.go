@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
+	"github.com/ethtune/ethtune/tune/knob"
 	"github.com/spf13/pflag"
 )
 
@@ -59,14 +59,17 @@ func (t *traffic) spec() (metric.Spec, error) {
 			return s, usage("-C is a TCP option; it does nothing with -u")
 		}
 	}
+	if t.size.v > math.MaxInt32 {
+		return s, usage("-l %d bytes: at most %d", t.size.v, metric.MaxTCPSize)
+	}
+	if w := t.window.v; t.window.given && (w < metric.MinSockBuf || w > metric.MaxSockBuf) {
+		return s, usage("-w %d bytes: %d to %d", w, metric.MinSockBuf, metric.MaxSockBuf)
+	}
 	s.Streams, s.RateBps, s.Size, s.Probe = t.streams, t.rate.v, int(t.size.v), t.probe
 	sock := metric.Socket{SndBuf: int(t.window.v), RcvBuf: int(t.window.v), Congestion: t.congestion}
 	s.Near, s.Far = sock, sock
 	if t.size.given && t.size.v == 0 {
 		return s, usage("-l 0: a write has at least 1 byte")
-	}
-	if w := t.window.v; t.window.given && (w < metric.MinSockBuf || w > metric.MaxSockBuf) {
-		return s, usage("-w %d bytes: %d to %d", w, metric.MinSockBuf, metric.MaxSockBuf)
 	}
 	if err := s.Validate(); err != nil {
 		return s, usage("%s", oneLine(err))
@@ -91,33 +94,11 @@ func (n *number) String() string {
 }
 
 func (n *number) Set(s string) error {
-	text, mult := s, int64(1)
-	base := n.base
-	if rest, ok := strings.CutSuffix(text, "i"); ok {
-		text, base = rest, 1024
+	v, err := knob.ParseNumber(s, n.base)
+	if err != nil {
+		return err
 	}
-	for i, letter := range "KMGT" {
-		u := strings.ToUpper(text)
-		if rest, ok := strings.CutSuffix(u, string(letter)); ok {
-			text = rest
-			for range i + 1 {
-				mult *= base
-			}
-			break
-		}
-	}
-	if base == 1024 && mult == 1 && strings.HasSuffix(s, "i") {
-		return fmt.Errorf("not a number")
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(f) || strings.ContainsAny(text, "xXpPnN_") {
-		return fmt.Errorf("not a number with K, M, G or T")
-	}
-	f *= float64(mult)
-	if f < 0 || f > 1<<53 {
-		return fmt.Errorf("out of range")
-	}
-	n.v, n.given = int64(math.Round(f)), true
+	n.v, n.given = v, true
 	return nil
 }
 

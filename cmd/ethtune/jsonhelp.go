@@ -18,6 +18,8 @@ interval  one for each direction that carries load:
   jitter_from     load (UDP) or probe (TCP); jitter_clock is "user" where the kernel gave no stamps
   lost, packets, loss_pct, loss_from    packets that did not arrive, of those that should have; load or probe
   lost_at         where: sender (its own stack), path, socket (the receiver's buffer), nic (the receiving host)
+  missed          datagrams of a UDP schedule (rate_bps above 0) that were never sent: the sender was not run in time
+  softnet_drops   packets the receiving host dropped because a processor's backlog was full, of all its traffic
   retransmits     TCP segments sent again
   rtt_ms, rtt_from    round trip; probe (without the far end's own time) or tcp
   cpu             busy share of all processors of the near host, percent
@@ -25,10 +27,10 @@ interval  one for each direction that carries load:
   late            sampling ticks that came late
 note      t, time, text: what happened to the load
 mark      n, t, time, knob, side (near, far, host), from, asked, got (read again after the write),
-          outcome (applied, adjusted, refused, partial, unchanged), also (knob, from, to: what moved with it), reason
+          outcome (applied, adjusted, refused, partial, unchanged), also (knob, from, to: what moved with it), reason, denied (for want of a right)
 verdict   mark, with (marks too close to tell apart), knob, side, a, b, metric (rx_bps, jitter_ms, loss_pct),
           before, after (medians; for loss_pct the pooled percentage), delta_pct (b against a), ci95 [low, high],
           answer (better, worse, no-change, unsure), reason, pairs
 end       t, totals (per direction: span, tx_bytes, rx_bytes, means of the rates, sums of the counters),
-          restored (knob, side, from, got, outcome), error
+          restored (knob, side, from, got, outcome, reason), error
 `

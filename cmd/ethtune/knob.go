@@ -3,55 +3,68 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
+	"github.com/ethtune/ethtune/tune"
 	"github.com/ethtune/ethtune/tune/knob"
+	"github.com/ethtune/ethtune/tune/rig"
 	"github.com/ethtune/ethtune/tune/rig/agent"
 	"github.com/spf13/cobra"
 )
 
 // knobFlags is what the knob commands share.
 type knobFlags struct {
-	dev  string
-	json bool
+	dev      string
+	json     bool
+	adjusted bool
 }
 
 func knobCommand() *cobra.Command {
 	f := &knobFlags{}
 	c := &cobra.Command{
 		Use:   "knob",
-		Short: "List, read and explain the knobs of an interface of this host",
-		Args: func(c *cobra.Command, args []string) error {
+		Short: "List, read, turn and explain the knobs of this host and its interfaces, and put them back",
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("knob has list, get and explain, no %q", args[0])
+				return usage("knob has list, get, set, explain and restore, no %q", args[0])
 			}
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return usage("which? ethtune knob list | get KNOB | explain KNOB")
+			return usage("which? ethtune knob list | get KNOB | set KNOB=VALUE | explain KNOB | restore")
 		},
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "Every knob with its value", Args: noArgs,
+		Use: "list", Short: "Every knob with its value, and who turned it", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.list(c.Context(), c.OutOrStdout()) },
 	}
 	get := &cobra.Command{
 		Use: "get KNOB...", Short: "The value of some knobs", Args: someKnobs,
 		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), c.OutOrStdout(), args) },
 	}
-	explain := &cobra.Command{
-		Use: "explain KNOB...", Short: "What a knob does, what it may break, and what to watch", Args: someKnobs,
-		RunE: func(c *cobra.Command, args []string) error { return explain(c.OutOrStdout(), args) },
+	set := &cobra.Command{
+		Use: "set KNOB=VALUE...", Short: "Turn knobs and keep them so; knob restore puts them back", Args: someKnobs,
+		RunE: func(c *cobra.Command, args []string) error { return f.set(c.Context(), c.OutOrStdout(), args) },
 	}
-	for _, s := range []*cobra.Command{list, get} {
+	set.Flags().BoolVar(&f.adjusted, "accept-adjusted", false, "a value that the kernel adjusted is no failure")
+	explain := &cobra.Command{
+		Use: "explain KNOB...", Short: "What a knob does, what it may break, and what this host says about it", Args: someKnobs,
+		RunE: func(c *cobra.Command, args []string) error { return f.explain(c.Context(), c.OutOrStdout(), args) },
+	}
+	for _, s := range []*cobra.Command{list, get, set, explain} {
 		s.Flags().StringVarP(&f.dev, "dev", "I", "", "the `interface`; default the only one that is up")
 		s.Flags().StringVarP(&f.dev, "interface", "i", "", "the same")
-		s.Flags().BoolVarP(&f.json, "json", "J", false, "JSON")
+		if s != explain {
+			s.Flags().BoolVarP(&f.json, "json", "J", false, "JSON")
+		}
 	}
-	c.AddCommand(list, get, explain)
+	c.AddCommand(list, get, set, explain, restoreCommand())
 	return c
 }
 
@@ -62,12 +75,22 @@ func someKnobs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// read asks an agent of its own for the knobs of the interface.
-func (f *knobFlags) read(ctx context.Context) (dev string, states []knob.State, err error) {
-	if dev, err = f.device(); err != nil {
+// agent starts an agent of this host, and of the interface if one is needed.
+func (f *knobFlags) agent(ctx context.Context, needDev bool, args ...string) (dev string, r *agent.Spawned, err error) {
+	args = append(args, "--host", "--netns")
+	if dev, err = f.device(); err != nil && needDev {
 		return "", nil, err
 	}
-	r, err := agent.Spawn(ctx, []string{"/proc/self/exe", "agent", "--dev", dev})
+	if err == nil {
+		args = append(args, "--dev", dev)
+	}
+	r, err = agent.Spawn(ctx, agentCommandLine(args...))
+	return dev, r, err
+}
+
+// read asks an agent of its own for all knobs.
+func (f *knobFlags) read(ctx context.Context, needDev bool) (dev string, states []knob.State, err error) {
+	dev, r, err := f.agent(ctx, needDev)
 	if err != nil {
 		return dev, nil, err
 	}
@@ -104,7 +127,7 @@ func (f *knobFlags) device() (string, error) {
 }
 
 func (f *knobFlags) list(ctx context.Context, w io.Writer) error {
-	dev, states, err := f.read(ctx)
+	dev, states, err := f.read(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -113,36 +136,31 @@ func (f *knobFlags) list(ctx context.Context, w io.Writer) error {
 
 func (f *knobFlags) get(ctx context.Context, w io.Writer, args []string) error {
 	want := make([]string, len(args))
+	needDev := false
 	for i, a := range args {
 		k, err := knob.Resolve(a)
 		if err != nil {
 			return usage("%s", oneLine(err))
 		}
-		if fam := knob.Family(k.Name); fam == "engine" || fam == "socket" {
+		if knob.OfLoad(k.Name) {
 			return usage("%s belongs to a running load: ethtune lab", k.Name)
 		}
+		needDev = needDev || knob.Family(k.Name) != "sysctl"
 		want[i] = k.Name
 	}
-	dev, states, err := f.read(ctx)
+	dev, states, err := f.read(ctx, needDev)
 	if err != nil {
 		return err
 	}
-	by := make(map[string]knob.State, len(states))
-	for _, s := range states {
-		by[s.Knob] = s
-	}
 	var got []knob.State
 	for _, name := range want {
-		s, ok := by[name]
-		if !ok {
-			why := "not supported"
-			if ok, reason := knob.Settable(name); !ok {
-				why = reason
-			}
-			s = knob.State{Knob: name, Fixed: why}
-			err = fmt.Errorf("%s has no %s: %s", dev, name, why)
+		i := slices.IndexFunc(states, func(s knob.State) bool { return s.Knob == name })
+		if i >= 0 {
+			got = append(got, states[i])
+			continue
 		}
-		got = append(got, s)
+		got = append(got, knob.State{Knob: name, Fixed: "not supported"})
+		err = errors.Join(err, fmt.Errorf("%s has no %s", dev, name))
 	}
 	if perr := f.print(w, dev, got); perr != nil {
 		return perr
@@ -150,56 +168,235 @@ func (f *knobFlags) get(ctx context.Context, w io.Writer, args []string) error {
 	return err
 }
 
-func (f *knobFlags) print(w io.Writer, dev string, states []knob.State) error {
-	if f.json {
-		for i := range states {
-			states[i].Side = ""
+// set turns knobs of this host for good: until somebody restores them, or the next boot.
+func (f *knobFlags) set(ctx context.Context, w io.Writer, args []string) error {
+	var plan knob.Plan
+	needDev := false
+	for _, a := range args {
+		s, err := knob.ParseSetting(a)
+		if err != nil {
+			return usage("%s", oneLine(err))
 		}
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
-			Dev   string       `json:"dev"`
-			Knobs []knob.State `json:"knobs"`
-		}{dev, states})
+		switch {
+		case knob.OfLoad(s.Knob):
+			return usage("%s belongs to a running load: ethtune lab", s.Knob)
+		case s.Side == knob.Far:
+			return usage("%s: knob set has no far end; run it there", a)
+		}
+		if ok, why := knob.SettableOutsideLab(s.Knob); !ok {
+			return fmt.Errorf("%w: %s: %s", rig.ErrPermission, s.Knob, why)
+		}
+		needDev = needDev || knob.Family(s.Knob) != "sysctl"
+		s.Side = ""
+		plan = append(plan, s)
 	}
-	for _, s := range states {
-		value := s.Value
-		if value == "" {
-			value = "-"
+	dev, r, err := f.agent(ctx, needDev, "--journal", string(tune.KindKept))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	results, err := r.Apply(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if err := f.printResults(w, dev, results); err != nil {
+		return err
+	}
+	return f.outcome(results)
+}
+
+// outcome is the failure of the first result that is one.
+func (f *knobFlags) outcome(results []knob.Result) error {
+	for _, r := range results {
+		if r.OK() || r.Outcome == knob.Adjusted && f.adjusted {
+			continue
 		}
-		state := s.Fixed
-		if s.Wanted != "" && s.Wanted != s.Value {
-			state = strings.TrimPrefix(state+", requested "+s.Wanted, ", ")
+		err := fmt.Errorf("%s=%s was %s%s", knob.Short(r.Knob), r.Value, r.Outcome, because(r.Reason))
+		if r.Denied {
+			return fmt.Errorf("%w: %w", rig.ErrPermission, err)
 		}
-		line := fmt.Sprintf("%-12s %-8s %-36s %s", knob.Short(s.Knob), value, s.Knob, state)
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (f *knobFlags) printResults(w io.Writer, dev string, results []knob.Result) error {
+	if f.json {
+		return writeJSON(w, struct {
+			Dev     string        `json:"dev,omitempty"`
+			Results []knob.Result `json:"results"`
+		}{dev, results})
+	}
+	for _, r := range results {
+		m := knob.FoldChanges(r.Also)
+		line := fmt.Sprintf("%-12s %s -> %s  %s%s", knob.Short(r.Knob), r.From, r.Got, r.Outcome, because(r.Reason))
+		for i, c := range m {
+			line += map[bool]string{true: "; also ", false: ", "}[i == 0] + knob.Short(c.Knob) + " " + c.To
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// explain prints the documents of knobs.
-func explain(w io.Writer, args []string) error {
-	for i, a := range args {
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// listed is a State with what is known about it beside.
+type listed struct {
+	knob.State
+	Default string `json:"default,omitempty"` // the kernel's, in words
+	By      string `json:"changed_by,omitempty"`
+	Was     string `json:"was,omitempty"` // the value before
+}
+
+func (f *knobFlags) print(w io.Writer, dev string, states []knob.State) error {
+	by := turnedBy(dev)
+	all := make([]listed, len(states))
+	for i, s := range states {
+		s.Side = ""
+		d, _ := knob.Lookup(s.Knob)
+		all[i] = listed{State: s, Default: d.Default}
+		if p, ok := by[s.Knob]; ok {
+			all[i].By, all[i].Was = who(p), p.First
+		}
+	}
+	if f.json {
+		return writeJSON(w, struct {
+			Dev   string   `json:"dev,omitempty"`
+			Knobs []listed `json:"knobs"`
+		}{dev, all})
+	}
+	rows := make([][]string, len(all))
+	for i, l := range all {
+		rows[i] = []string{knob.Short(l.Knob), l.valueText(), l.offersText(), l.stateText()}
+	}
+	return writeColumns(w, rows)
+}
+
+// writeColumns writes rows whose columns are as wide as they need to be.
+func writeColumns(w io.Writer, rows [][]string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		for len(r) > 0 && r[len(r)-1] == "" {
+			r = r[:len(r)-1]
+		}
+		if _, err := fmt.Fprintln(tw, strings.Join(r, "\t")); err != nil {
+			return err
+		}
+	}
+	return tw.Flush()
+}
+
+func (l listed) valueText() string {
+	if l.Value == "" {
+		return "-"
+	}
+	return l.Value
+}
+
+func (l listed) offersText() string {
+	switch {
+	case l.Fixed != "":
+		return ""
+	case len(l.Offers) > 0 && len(l.Offers) <= 4:
+		return strings.Join(l.Offers, "|")
+	case l.Min != 0 || l.Max != 0:
+		return fmt.Sprintf("%d..%d", l.Min, l.Max)
+	}
+	return ""
+}
+
+func (l listed) stateText() string {
+	var parts []string
+	if l.Fixed != "" {
+		parts = append(parts, l.Fixed)
+	}
+	if l.Wanted != "" && l.Wanted != l.Value {
+		parts = append(parts, "requested "+l.Wanted)
+	}
+	if l.By != "" {
+		parts = append(parts, fmt.Sprintf("%s, was %s", l.By, l.Was))
+	}
+	if short, _, _ := strings.Cut(l.Default, " ("); short != "" && len(parts) == 0 && len(short) <= 40 {
+		parts = append(parts, "default "+short)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// turnedBy is what the journal knows of this boot, this namespace and dev, a group by its first member; empty where it
+// cannot be read, which a list of values does not fail for.
+func turnedBy(dev string) map[string]tune.Pending {
+	by := make(map[string]tune.Pending)
+	j, err := openJournal()
+	if err != nil || j == nil {
+		return by
+	}
+	defer j.Close()
+	entries, err := j.Entries()
+	if !readable(err) {
+		return by
+	}
+	for _, p := range entries {
+		if !p.SameBoot || !p.Here() || p.Dev != "" && p.Dev != dev {
+			continue
+		}
+		by[p.Knob] = p
+		if g, ok := knob.GroupOf(p.Knob); ok {
+			if _, told := by[g.Key]; !told {
+				by[g.Key] = p
+			}
+		}
+	}
+	return by
+}
+
+func who(p tune.Pending) string {
+	switch {
+	case p.Kind == tune.KindKept:
+		return "kept since " + p.Since.Format("15:04:05")
+	case p.Alive:
+		return fmt.Sprintf("turned by pid %d", p.PID)
+	}
+	return fmt.Sprintf("left by pid %d, which crashed", p.PID)
+}
+
+// explain prints the documents of knobs, and what this host says about each where it can be asked.
+func (f *knobFlags) explain(ctx context.Context, w io.Writer, args []string) error {
+	var knobs []knob.Knob
+	for _, a := range args {
 		k, err := knob.Resolve(a)
 		if err != nil {
 			return usage("%s", oneLine(err))
 		}
-		d, ok := knob.Lookup(k.Name)
-		if !ok {
+		if _, ok := knob.Lookup(k.Name); !ok {
 			return usage("%s is a feature bit that only the kernel knows; its value: ethtune knob get %s", k.Name, k.Name)
 		}
+		knobs = append(knobs, k)
+	}
+	dev, states, err := f.read(ctx, f.dev != "")
+	if err != nil && f.dev != "" {
+		return err
+	}
+	for i, k := range knobs {
+		d, _ := knob.Lookup(k.Name)
+		text := strings.TrimRight(d.Explain(), "\n") + "\n"
 		if i > 0 {
-			fmt.Fprintln(w)
+			text = "\n" + text
 		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(d.Explain(), "\n")); err != nil {
-			return err
+		if at := slices.IndexFunc(states, func(s knob.State) bool { return s.Knob == k.Name }); at >= 0 {
+			l := listed{State: states[at]}
+			text += strings.TrimRight(fmt.Sprintf("here: %s %s %s %s", dev, l.valueText(), l.offersText(), l.stateText()), " ") + "\n"
 		}
 		if ok, why := knob.Settable(k.Name); !ok {
-			if _, err := fmt.Fprintf(w, "here: %s\n", why); err != nil {
-				return err
-			}
+			text += "here: " + why + "\n"
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/ethtune/ethtune/tui/chart"
 	"github.com/ethtune/ethtune/tui/term"
 	"github.com/ethtune/ethtune/tune/rig"
-	"github.com/ethtune/ethtune/tune/rig/lab"
 	"github.com/spf13/cobra"
 )
 
@@ -55,14 +53,20 @@ func (f *labFlags) run(c *cobra.Command) error {
 	}
 	if f.plain || !caps.TTY || os.Getenv("TERM") == "dumb" {
 		o := runOptions{spec: spec, ipv6: f.ipv6, interval: defaultInterval}
+		if err := leftovers(c.Context(), c.ErrOrStderr(), false); err != nil {
+			return err
+		}
 		return headless(c.Context(), o, &textPrinter{w: c.OutOrStdout()})
 	}
-	b, err := lab.Open(c.Context(), lab.Options{IPv6: f.ipv6})
+	if err := offer(c.Context(), c.InOrStdin(), c.OutOrStdout()); err != nil {
+		return err
+	}
+	b, err := openLab(c.Context(), f.ipv6)
 	if err != nil {
 		return err
 	}
 	return screen(c.Context(), b, tui.Config{
-		Bench: b, Spec: spec, Title: "lab", Caps: caps, FPS: f.fps,
+		Bench: b, Keep: b.Keep, Spec: spec, Title: "lab", Caps: caps, FPS: f.fps,
 	}, c.OutOrStdout())
 }
 
@@ -101,15 +105,7 @@ func screen(ctx context.Context, b *rig.Bench, c tui.Config, out io.Writer) erro
 	} else {
 		err = unlessEnded(ctx, err)
 	}
-	restore, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreWithin)
-	defer cancel()
-	back, closeErr := b.Close(restore)
-	if errors.Is(closeErr, rig.ErrLost) {
-		closeErr = nil // the namespace of an agent that is gone is gone too, and the knobs with it
-	}
-	if closeErr != nil {
-		closeErr = fmt.Errorf("%w: %w", errRestore, closeErr)
-	}
+	back, closeErr := closeBench(ctx, b)
 	if sum.Ran > 0 {
 		// A terminal that hung up takes nothing any more, which is no failure.
 		_, _ = io.WriteString(out, tui.Farewell(sum, back, closeErr, c.Caps.Glyphs))

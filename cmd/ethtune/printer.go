@@ -104,8 +104,9 @@ func (p *textPrinter) start(s *startRecord) error {
 	if err := p.printf("ethtune %s on %s, Linux %s, %d processors", s.Version, s.Host, s.Kernel, s.CPUs); err != nil {
 		return err
 	}
-	return p.printf("%s %s x%d %s, %d bytes a write, %s%s", s.Dialect, s.Asked.Proto, s.Asked.Streams, s.Asked.Mode,
-		s.Granted.Size, rate, cc)
+	unit := map[metric.Proto]string{metric.TCP: "a write", metric.UDP: "a datagram"}[s.Asked.Proto]
+	return p.printf("%s %s x%d %s, %d bytes %s, %s%s", s.Dialect, s.Asked.Proto, s.Asked.Streams, s.Asked.Mode,
+		s.Granted.Size, unit, rate, cc)
 }
 
 func (p *textPrinter) record(r metric.Record) error {
@@ -141,9 +142,15 @@ func frameText(f *metric.Frame) string {
 			fmt.Fprintf(b, " (%.0f at the receiver's socket)", v)
 		}
 	}
+	if v, ok := f.Missed.Get(); ok && v > 0 {
+		fmt.Fprintf(b, "  missed %.0f", v)
+	}
 	part(f.RttMs, func(v float64) string { return fmt.Sprintf("  rtt %9s", millis(v)) })
 	if v, ok := f.Retransmits.Get(); ok {
 		fmt.Fprintf(b, "  resent %.0f", v)
+	}
+	if v, ok := f.SoftnetDrops.Get(); ok && v > 0 {
+		fmt.Fprintf(b, "  softnet drops %.0f", v)
 	}
 	if v, ok := f.CPU.Get(); ok {
 		fmt.Fprintf(b, "  cpu %.0f %%", v)
@@ -209,7 +216,14 @@ func (p *textPrinter) end(e endRecord) error {
 		}
 	}
 	for _, r := range e.Restored {
-		if err := p.printf("           put back  %s:%s %s -> %s", r.Side, knob.Short(r.Knob), r.From, r.Got); err != nil {
+		word := "put back"
+		switch {
+		case r.Outcome == string(knob.Unchanged):
+			word = "left    "
+		case r.Outcome != string(knob.Applied):
+			word = "NOT BACK"
+		}
+		if err := p.printf("           %s  %s:%s %s -> %s%s", word, r.Side, knob.Short(r.Knob), r.From, r.Got, because(r.Reason)); err != nil {
 			return err
 		}
 	}

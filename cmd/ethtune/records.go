@@ -52,23 +52,24 @@ func (*endRecord) RecordType() string { return "end" }
 
 // total is one direction of the whole run: means of the rates, sums of the counters.
 type total struct {
-	Dir         metric.Dir     `json:"dir"`
-	Span        float64        `json:"span"`
-	TxBytes     metric.Num     `json:"tx_bytes,omitzero"`
-	RxBytes     metric.Num     `json:"rx_bytes,omitzero"`
-	TxBps       metric.Num     `json:"tx_bps,omitzero"`
-	RxBps       metric.Num     `json:"rx_bps,omitzero"`
-	JitterP50Ms metric.Num     `json:"jitter_p50_ms,omitzero"`
-	JitterP99Ms metric.Num     `json:"jitter_p99_ms,omitzero"`
-	JitterMaxMs metric.Num     `json:"jitter_max_ms,omitzero"`
-	JitterFrom  string         `json:"jitter_from,omitempty"`
-	Lost        metric.Num     `json:"lost,omitzero"`
-	Packets     metric.Num     `json:"packets,omitzero"`
-	LossPct     metric.Num     `json:"loss_pct,omitzero"`
-	LossFrom    string         `json:"loss_from,omitempty"`
-	LostAt      *metric.LostAt `json:"lost_at,omitempty"`
-	Retransmits metric.Num     `json:"retransmits,omitzero"`
-	RttMs       metric.Num     `json:"rtt_ms,omitzero"`
+	Dir          metric.Dir     `json:"dir"`
+	Span         float64        `json:"span"`
+	TxBytes      metric.Num     `json:"tx_bytes,omitzero"`
+	RxBytes      metric.Num     `json:"rx_bytes,omitzero"`
+	TxBps        metric.Num     `json:"tx_bps,omitzero"`
+	RxBps        metric.Num     `json:"rx_bps,omitzero"`
+	JitterP50Ms  metric.Num     `json:"jitter_p50_ms,omitzero"`
+	JitterP99Ms  metric.Num     `json:"jitter_p99_ms,omitzero"`
+	JitterMaxMs  metric.Num     `json:"jitter_max_ms,omitzero"`
+	JitterFrom   string         `json:"jitter_from,omitempty"`
+	Lost         metric.Num     `json:"lost,omitzero"`
+	Packets      metric.Num     `json:"packets,omitzero"`
+	LossPct      metric.Num     `json:"loss_pct,omitzero"`
+	LossFrom     string         `json:"loss_from,omitempty"`
+	LostAt       *metric.LostAt `json:"lost_at,omitempty"`
+	SoftnetDrops metric.Num     `json:"softnet_drops,omitzero"`
+	Retransmits  metric.Num     `json:"retransmits,omitzero"`
+	RttMs        metric.Num     `json:"rtt_ms,omitzero"`
 }
 
 func newTotal(f *metric.Frame) total {
@@ -83,7 +84,7 @@ func newTotal(f *metric.Frame) total {
 		Dir: f.Dir, Span: f.Span, TxBytes: bytes(f.TxBps), RxBytes: bytes(f.RxBps), TxBps: f.TxBps, RxBps: f.RxBps,
 		JitterP50Ms: f.JitterP50Ms, JitterP99Ms: f.JitterP99Ms, JitterMaxMs: f.JitterMaxMs, JitterFrom: f.JitterFrom,
 		Lost: f.Lost, Packets: f.Packets, LossPct: f.LossPct, LossFrom: f.LossFrom, LostAt: f.LostAt,
-		Retransmits: f.Retransmits, RttMs: f.RttMs,
+		SoftnetDrops: f.SoftnetDrops, Retransmits: f.Retransmits, RttMs: f.RttMs,
 	}
 }
 
@@ -94,12 +95,13 @@ type restoredRecord struct {
 	From    string    `json:"from"`
 	Got     string    `json:"got"`
 	Outcome string    `json:"outcome"`
+	Reason  string    `json:"reason,omitempty"`
 }
 
 func restored(back []knob.Result) []restoredRecord {
 	var out []restoredRecord
 	for _, r := range back {
-		out = append(out, restoredRecord{r.Knob, r.Side, r.From, r.Got, string(r.Outcome)})
+		out = append(out, restoredRecord{r.Knob, r.Side, r.From, r.Got, string(r.Outcome), r.Reason})
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
+	"github.com/ethtune/ethtune/tune"
 	"github.com/ethtune/ethtune/tune/knob"
 	"github.com/ethtune/ethtune/tune/rig"
 	"github.com/ethtune/ethtune/tune/rig/lab"
@@ -22,6 +23,7 @@ type runOptions struct {
 	interval time.Duration
 	turns    []turn
 	adjusted bool // an adjusted value is fine
+	restore  bool // put back first what crashed runs left
 }
 
 // runFlags is the flags of run beside those of the traffic.
@@ -31,6 +33,7 @@ type runFlags struct {
 	sets                 []string
 	json, csv            bool
 	adjusted, helpFields bool
+	restoreFirst         bool
 }
 
 const (
@@ -72,6 +75,9 @@ func runCommand() *cobra.Command {
 			case f.csv:
 				p = &csvPrinter{w: c.OutOrStdout()}
 			}
+			if err := leftovers(c.Context(), c.ErrOrStderr(), o.restore); err != nil {
+				return err
+			}
 			return headless(c.Context(), o, p)
 		},
 	}
@@ -82,6 +88,7 @@ func runCommand() *cobra.Command {
 	c.Flags().BoolVarP(&f.json, "json", "J", false, "JSON lines; the fields: ethtune run --help-json")
 	c.Flags().BoolVar(&f.csv, "csv", false, "comma separated values")
 	c.Flags().BoolVar(&f.adjusted, "accept-adjusted", false, "a value that the kernel adjusted is no failure")
+	c.Flags().BoolVar(&f.restoreFirst, "restore-first", false, "put back first what a run that crashed has left")
 	c.Flags().BoolVar(&f.helpFields, "help-json", false, "say what the fields of --json mean")
 	c.Flags().SortFlags = false
 	return c
@@ -89,7 +96,8 @@ func runCommand() *cobra.Command {
 
 // options checks everything before anything is started.
 func (f *runFlags) options() (runOptions, error) {
-	o := runOptions{ipv6: f.ipv6, length: time.Duration(f.length), interval: time.Duration(f.interval), adjusted: f.adjusted}
+	o := runOptions{ipv6: f.ipv6, length: time.Duration(f.length), interval: time.Duration(f.interval), adjusted: f.adjusted,
+		restore: f.restoreFirst}
 	if f.json && f.csv {
 		return o, usage("--json and --csv exclude each other")
 	}
@@ -106,14 +114,27 @@ func (f *runFlags) options() (runOptions, error) {
 
 // headless opens the lab, runs, and puts everything back, whatever ended it. It prints an end also then.
 func headless(ctx context.Context, o runOptions, p printer) error {
-	b, err := lab.Open(ctx, lab.Options{IPv6: o.ipv6})
+	b, err := openLab(ctx, o.ipv6)
 	if err != nil {
 		return err
 	}
-	r := &headlessRun{runOptions: o, bench: b, out: p, totals: make(map[metric.Dir]*metric.Merger), open: make(map[metric.Dir]*metric.Merger)}
+	r := &headlessRun{runOptions: o, bench: b, out: p, press: newPress(), totals: make(map[metric.Dir]*metric.Merger), open: make(map[metric.Dir]*metric.Merger)}
 	runErr := r.run(ctx)
 	end, endErr := r.end(ctx, runErr)
-	return errors.Join(runErr, endErr, p.end(end), r.refused())
+	// A reader that has stopped is waited for no longer than finish does; a line that failed is told once.
+	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	_ = r.press.print(say, func() error { return p.end(end) })
+	printErr := r.press.finish()
+	if errors.Is(runErr, printErr) {
+		printErr = nil
+	}
+	return errors.Join(runErr, endErr, printErr, r.refused())
+}
+
+// openLab opens a lab whose host-wide knobs are those of this host, written down for the length of the session.
+func openLab(ctx context.Context, ipv6 bool) (*rig.Bench, error) {
+	return lab.Open(ctx, lab.Options{IPv6: ipv6, Host: agentCommandLine("--host", "--journal", string(tune.KindSession))})
 }
 
 // headlessRun is one run.
@@ -121,6 +142,7 @@ type headlessRun struct {
 	runOptions
 	bench  *rig.Bench
 	out    printer
+	press  *press
 	totals map[metric.Dir]*metric.Merger
 	open   map[metric.Dir]*metric.Merger // the intervals not yet printed
 	now    float64
@@ -142,11 +164,13 @@ func (r *headlessRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.out.start(newStart(facts, r.spec, granted, states)); err != nil {
-		return err
+	start := newStart(facts, r.spec, granted, states)
+	if err := r.press.print(ctx, func() error { return r.out.start(start) }); err != nil {
+		return unlessEnded(ctx, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	go r.press.watch(ctx, deadMan(ctx, r.bench))
 	turned := make(chan struct{})
 	first := make(chan struct{})
 	go func() {
@@ -164,21 +188,27 @@ func (r *headlessRun) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	err = r.listen(ctx, reader, first)
+	quiet := time.AfterFunc(silence, func() {
+		if !r.press.stuck() {
+			cancel(fmt.Errorf("%w: nothing was measured for %v", rig.ErrPeer, silence))
+		}
+	})
+	defer quiet.Stop()
+	err = r.listen(ctx, reader, first, quiet)
 	cancel(nil)
 	<-turned
 	return err
 }
 
-// listen prints records until the time is over or the context is.
-func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first chan struct{}) error {
+// silence is how long a run may give no Frame before it is over: its peer is gone.
+const silence = 8 * time.Second
+
+// listen prints records until the time is over or the context is. quiet is put off by every Frame.
+func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first chan struct{}, quiet *time.Timer) error {
 	for {
 		rec, err := reader.Next(ctx)
 		if err != nil {
-			if cause := context.Cause(ctx); errors.Is(cause, rig.ErrLost) {
-				return cause
-			}
-			return nil // a signal
+			return endedBy(ctx)
 		}
 		f, ok := rec.(*metric.Frame)
 		if !ok {
@@ -188,17 +218,18 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 				}
 				r.marks = append(r.marks, *m)
 			}
-			if err := r.out.record(rec); err != nil {
+			if err := r.print(ctx, rec); err != nil {
 				return err
 			}
 			continue
 		}
+		quiet.Reset(silence)
 		if r.now == 0 {
 			close(first)
 		}
 		// Frames of one tick share their end; the first of a later tick finds the intervals before it complete.
 		if f.T > r.now {
-			if err := r.flush(r.interval); err != nil {
+			if err := r.flush(ctx, r.interval); err != nil {
 				return err
 			}
 			if r.length > 0 && r.now >= r.length.Seconds()-shortInterval.Seconds()/2 {
@@ -211,6 +242,23 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 	}
 }
 
+// endedBy is the error of a run whose context is over; a signal is none.
+func endedBy(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, rig.ErrLost) || errors.Is(cause, rig.ErrPeer) {
+		return cause
+	}
+	return nil
+}
+
+// print queues a record for the press.
+func (r *headlessRun) print(ctx context.Context, rec metric.Record) error {
+	err := r.press.print(ctx, func() error { return r.out.record(rec) })
+	if err != nil && ctx.Err() != nil {
+		return endedBy(ctx)
+	}
+	return err
+}
+
 func merge(by map[metric.Dir]*metric.Merger, f *metric.Frame) {
 	m := by[f.Dir]
 	if m == nil {
@@ -221,7 +269,7 @@ func merge(by map[metric.Dir]*metric.Merger, f *metric.Frame) {
 }
 
 // flush prints the intervals that have reached length d, half a tick of tolerance given.
-func (r *headlessRun) flush(d time.Duration) error {
+func (r *headlessRun) flush(ctx context.Context, d time.Duration) error {
 	for _, dir := range []metric.Dir{metric.Out, metric.In} {
 		m := r.open[dir]
 		if m == nil || m.Span() < d.Seconds()-shortInterval.Seconds()/2 {
@@ -229,7 +277,7 @@ func (r *headlessRun) flush(d time.Duration) error {
 		}
 		if f := m.Take(); f != nil {
 			f.Jitter = nil // the quantiles say enough
-			if err := r.out.record(f); err != nil {
+			if err := r.print(ctx, f); err != nil {
 				return err
 			}
 		}
@@ -257,10 +305,10 @@ const restoreWithin = 10 * time.Second
 
 // end prints what was left over, puts back, and sums up.
 func (r *headlessRun) end(ctx context.Context, runErr error) (endRecord, error) {
-	flushErr := r.flush(0)
-	restore, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreWithin)
+	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	back, err := r.bench.Close(restore)
+	flushErr := r.flush(say, 0)
+	back, err := closeBench(ctx, r.bench)
 	e := endRecord{T: r.now, Restored: restored(back)}
 	if runErr != nil {
 		e.Error = oneLine(runErr)
@@ -270,28 +318,43 @@ func (r *headlessRun) end(ctx context.Context, runErr error) (endRecord, error) 
 			e.Totals = append(e.Totals, newTotal(m.Take()))
 		}
 	}
-	// With an agent gone its namespace is gone too, and the knobs with it.
-	if errors.Is(err, rig.ErrLost) || runErr != nil && errors.Is(runErr, rig.ErrLost) {
-		err = nil
-	}
-	for _, b := range back {
-		if !b.OK() {
-			err = errors.Join(err, fmt.Errorf("%s:%s %w: it is %s", b.Side, b.Knob, errRestore, b.Got))
-		}
-	}
 	return e, errors.Join(flushErr, err)
 }
 
-// refused is a failure if a knob did not take what was asked.
+// closeBench puts everything back, whatever became of ctx, and says what could not be.
+func closeBench(ctx context.Context, b *rig.Bench) ([]knob.Result, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreWithin)
+	defer cancel()
+	back, err := b.Close(ctx)
+	if errors.Is(err, rig.ErrLost) {
+		// With an agent of the lab its namespace is gone, and the knobs with it. Those of the host's are in the journal.
+		err = leftovers(ctx, nil, true)
+	}
+	for _, r := range back {
+		if !r.OK() {
+			err = errors.Join(err, fmt.Errorf("%s:%s %w: it is %s%s", r.Side, r.Knob, errRestore, r.Got, because(r.Reason)))
+		}
+	}
+	return back, err
+}
+
+// refused is a failure if a knob did not take what was asked; a right that was missing comes before all else.
 func (r *headlessRun) refused() error {
+	var first error
 	for _, m := range r.marks {
 		switch o := knob.Outcome(m.Outcome); {
 		case o == knob.Applied, o == knob.Unchanged, o == knob.Adjusted && r.adjusted:
-		default:
-			return fmt.Errorf("%s:%s=%s was %s%s", m.Side, m.Knob, m.Asked, m.Outcome, because(m.Reason))
+			continue
+		}
+		err := fmt.Errorf("%s:%s=%s was %s%s", m.Side, m.Knob, m.Asked, m.Outcome, because(m.Reason))
+		if m.Denied {
+			return fmt.Errorf("%w: %w", rig.ErrPermission, err)
+		}
+		if first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }
 
 func because(reason string) string {

@@ -294,6 +294,7 @@ func TestRunEndsWell(t *testing.T) {
 		{"hang up", func(pid int, _ []int) error { return syscall.Kill(-pid, syscall.SIGHUP) }, 129},
 		{"kill", func(pid int, _ []int) error { return syscall.Kill(pid, syscall.SIGKILL) }, -1},
 		{"kill first agent", func(_ int, a []int) error { return syscall.Kill(a[0], syscall.SIGKILL) }, 1},
+		{"kill host agent", func(_ int, a []int) error { return syscall.Kill(a[1], syscall.SIGKILL) }, 1},
 		{"kill last agent", func(_ int, a []int) error { return syscall.Kill(a[len(a)-1], syscall.SIGKILL) }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -315,7 +316,7 @@ func TestRunEndsWell(t *testing.T) {
 				got.WriteString(line)
 			}
 			agents := descendants(t, cmd.Process.Pid)
-			if len(agents) != 2 {
+			if len(agents) != 3 {
 				t.Fatalf("agents %v", agents)
 			}
 			if err := c.end(cmd.Process.Pid, agents); err != nil {
@@ -348,7 +349,7 @@ func TestKnobCommands(t *testing.T) {
 		t.Fatalf("%v %.300s", err, out)
 	}
 	out, err = program(t, "knob", "get", "mtu", "gro", "-i", "lo").Output()
-	if err != nil || !strings.Contains(string(out), "dev.mtu") || !strings.Contains(string(out), "feature.rx-gro") {
+	if err != nil || !strings.Contains(string(out), "mtu ") || !strings.Contains(string(out), "gro ") {
 		t.Errorf("%v %s", err, out)
 	}
 	out, err = program(t, "knob", "explain", "gro", "backlog").Output()

@@ -230,7 +230,7 @@ func TestScreenThatHangsUp(t *testing.T) {
 			c := openConsole(t, 80, 24, []string{"TERM=xterm-256color"}, "lab")
 			c.await("live")
 			agents := descendants(t, c.cmd.Process.Pid)
-			if len(agents) != 2 {
+			if len(agents) != 3 {
 				t.Fatalf("agents %v", agents)
 			}
 			tc.end(c)

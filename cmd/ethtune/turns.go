@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,6 @@ func parseTurns(args []string, t time.Duration) ([]turn, error) {
 		}
 		turns = append(turns, turn{at, s})
 	}
-	slices.SortStableFunc(turns, func(x, y turn) int { return int(x.at - y.at) })
+	slices.SortStableFunc(turns, func(x, y turn) int { return cmp.Compare(x.at, y.at) })
 	return turns, nil
 }
