@@ -113,10 +113,11 @@ func startFar() (*exec.Cmd, error) {
 
 // makePair makes the veth pair between this namespace and that of process pid, with addresses, and sets both up.
 func makePair(pid int) error {
-	attrs := netlink.NewLinkAttrs() // the zero value asks for a transmit queue of no length
+	attrs := netlink.NewLinkAttrs() // its zero value, and that of PeerTxQLen, ask for a transmit queue of no length
 	attrs.Name = NearDevice
 	veth := &netlink.Veth{
 		LinkAttrs:     attrs,
+		PeerTxQLen:    -1,
 		PeerName:      FarDevice,
 		PeerNamespace: netlink.NsPid(pid),
 	}

@@ -150,6 +150,11 @@ func TestLabRunsTrafficTurnsAndLeavesNothing(t *testing.T) {
 			t.Errorf("no rx-gro at the %s end", side)
 		}
 	}
+	for _, s := range states {
+		if s.Knob == "dev.tx_queue_len" && s.Value == "0" {
+			t.Errorf("the %s end was made with a transmit queue of no length", s.Side)
+		}
+	}
 	marks, err := b.Apply(ctx, knob.Plan{{Side: knob.Far, Knob: "feature.rx-gro", Value: "on"}, {Side: knob.Near, Knob: "dev.mtu", Value: "1400"}})
 	if err != nil || len(marks) != 2 || marks[0].Outcome != "applied" || marks[1].Got != "1400" {
 		t.Fatalf("%+v %v", marks, err)
