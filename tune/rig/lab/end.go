@@ -26,10 +26,14 @@ func RunEnd(ctx context.Context, which, version string) error {
 	if which != "near" && which != "far" {
 		return fmt.Errorf("%w: a lab has the ends near and far, not %q", rig.ErrInput, which)
 	}
-	if err := apart(os.Readlink, os.Getppid()); err != nil {
+	interfaces, err := net.Interfaces()
+	if err == nil {
+		err = fresh(int(os.Stdin.Fd()), interfaces)
+	}
+	if err != nil {
 		return agent.Fatal(os.Stdout, err)
 	}
-	dev, finish, err := FarDevice, func() {}, error(nil)
+	dev, finish := FarDevice, func() {}
 	if which == "near" {
 		dev = NearDevice
 		finish, err = setUp()
@@ -49,17 +53,20 @@ func RunEnd(ctx context.Context, which, version string) error {
 	return agent.Serve(ctx, os.Stdin, os.Stdout, r)
 }
 
-// apart refuses to be an end of a lab in the namespaces of whoever started this process: what it does to mounts and
-// interfaces must reach nobody else. A namespace that may not be looked at is another one.
-func apart(readlink func(string) (string, error), parent int) error {
-	for _, ns := range []string{"net", "mnt"} {
-		ours, err := readlink("/proc/self/ns/" + ns)
-		if err != nil {
-			return err
+// fresh refuses to be an end of a lab where something runs already: what it does to mounts and interfaces must reach
+// nobody else. [Open] gives an end a socket as standard input and a network namespace of its own, in which nothing is up but
+// what the near end has made since. Numbers of namespaces are not compared: a kernel was seen to give two living ones the
+// same (2026-11, Linux 6.18).
+func fresh(stdin int, interfaces []net.Interface) error {
+	domain, err := unix.GetsockoptInt(stdin, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	ours := err == nil && domain == unix.AF_UNIX
+	for _, i := range interfaces {
+		if i.Flags&net.FlagUp != 0 && i.Name != "lo" && i.Name != FarDevice {
+			ours = false
 		}
-		if theirs, err := readlink(fmt.Sprintf("/proc/%d/ns/%s", parent, ns)); err == nil && theirs == ours {
-			return fmt.Errorf("%w: agent --lab is started by ethtune lab, in namespaces of its own", rig.ErrInput)
-		}
+	}
+	if !ours {
+		return fmt.Errorf("%w: agent --lab is started by ethtune lab, in namespaces of its own", rig.ErrInput)
 	}
 	return nil
 }
