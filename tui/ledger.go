@@ -66,6 +66,5 @@ func (l *ledger) lasting(sides []knob.Side) []knob.Result {
 
 // lasts reports whether a setting outlives the run at these sides. What belongs to the load goes with it.
 func lasts(s knob.Setting, sides []knob.Side) bool {
-	f := knob.Family(s.Knob)
-	return f != "socket" && f != "engine" && slices.Contains(sides, s.Side)
+	return !knob.OfLoad(s.Knob) && slices.Contains(sides, s.Side)
 }

@@ -52,7 +52,7 @@ func (s *Summary) withLoad() []knob.Result {
 	var out []knob.Result
 	at := make(map[string]int)
 	for _, m := range s.Marks {
-		if f := knob.Family(m.Knob); f != "socket" && f != "engine" {
+		if !knob.OfLoad(m.Knob) {
 			continue
 		}
 		key := m.Side + ":" + m.Knob

@@ -17,7 +17,8 @@ func (k *KnobList) Reread(states []knob.State, marks []metric.Mark) []knob.Setti
 		if was == nil || was.Side != now.Side || was.Value == now.Value || was.Value == "" || now.Value == "" {
 			continue
 		}
-		if ofLoad(now.Knob) || slices.ContainsFunc(marks, func(m metric.Mark) bool { return explains(&m, now.Knob) }) {
+		// The load's own values move by themselves: TCP sizes its buffers as it goes.
+		if knob.OfLoad(now.Knob) || slices.ContainsFunc(marks, func(m metric.Mark) bool { return explains(&m, now.Knob) }) {
 			continue
 		}
 		k.story(now.Knob).other = &knob.Change{Knob: now.Knob, From: was.Value, To: now.Value}
@@ -29,13 +30,6 @@ func (k *KnobList) Reread(states []knob.State, marks []metric.Mark) []knob.Setti
 			return g.Side == s.Side && slices.Contains(knob.Members(g.Knob), s.Knob)
 		})
 	})
-}
-
-// ofLoad says of which knobs the value moves by itself: TCP sizes its buffers as it goes, and a load that is aimed anew has
-// new sockets.
-func ofLoad(name string) bool {
-	f := knob.Family(name)
-	return f == "socket" || f == "engine"
 }
 
 // explains reports whether the turn of m may have moved the knob. What a device has moves with other things that it has,
