@@ -117,7 +117,8 @@ type change struct {
 // plan compares the running streams of old with what is wanted. With fresh none of them fits.
 func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 	var c change
-	fits := !fresh && old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far
+	fits := !fresh && old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far &&
+		sameBytes(old.NearCalls, want.NearCalls) && sameBytes(old.FarCalls, want.FarCalls)
 	for _, dir := range []metric.Dir{metric.Out, metric.In} {
 		n := 0
 		if slices.Contains(want.Mode.Dirs(), dir) {
@@ -136,12 +137,15 @@ func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 		}
 		for range n {
 			c.missing = append(c.missing, native.Want{Proto: want.Proto, Dir: dir, Size: want.Size, Rate: want.RateBps,
-				Near: want.Near, Far: want.Far})
+				Near: want.Near, Far: want.Far, NearCalls: want.NearCalls, FarCalls: want.FarCalls})
 		}
 	}
 	c.reopen = len(have) > 0 && !fits
 	return c
 }
+
+// sameBytes reports whether a running stream can go from one to the other: how bytes are handed over is for its life.
+func sameBytes(a, b metric.Calls) bool { return a.Copy == b.Copy && a.SkipCopy == b.SkipCopy }
 
 // open opens all of wants, or none.
 func (e *Engine) open(ctx context.Context, wants []native.Want) ([]stream, error) {
@@ -183,15 +187,15 @@ func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []s
 		return errors.Join(fmt.Errorf("end streams: %w", err), e.client.CloseStreams(ctx, idsOf(fresh)...))
 	}
 	e.mu.Lock()
-	oldRate := e.spec.RateBps
+	old := e.spec
 	e.spec, e.wanted = spec, true
 	e.streams = slices.Concat(p.keep, fresh)
 	slices.SortStableFunc(e.streams, byDirThenID)
 	e.mu.Unlock()
 	e.begin()
-	if len(p.keep) > 0 && oldRate != spec.RateBps {
-		if err := e.client.SetRate(ctx, spec.RateBps); err != nil {
-			return fmt.Errorf("change rate: %w", err)
+	if len(p.keep) > 0 && (old.RateBps != spec.RateBps || old.NearCalls != spec.NearCalls || old.FarCalls != spec.FarCalls) {
+		if err := e.client.Aim(ctx, spec.RateBps, spec.NearCalls, spec.FarCalls); err != nil {
+			return fmt.Errorf("re-aim: %w", err)
 		}
 	}
 	if len(fresh) == 0 {

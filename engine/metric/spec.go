@@ -56,6 +56,10 @@ const (
 	MinSockBuf = 1 << 10
 	MaxSockBuf = 512 << 20
 	MaxProbe   = 10_000 // per second
+	MinMSS     = 88     // TCP_MIN_MSS (include/net/tcp.h)
+	MaxMSS     = 32767  // MAX_TCP_WINDOW (include/net/tcp.h)
+	MaxBatch   = 64     // beyond it nothing is gained
+	MaxGSO     = 64     // UDP_MAX_SEGMENTS of kernels before 6.9 (include/linux/udp.h)
 	// DefaultProbe is the echo stream's rate in datagrams a second.
 	DefaultProbe = 200
 )
@@ -65,6 +69,36 @@ type Socket struct {
 	SndBuf     int    `json:"sndbuf,omitempty"` // SO_SNDBUF in bytes, as asked; the kernel doubles it
 	RcvBuf     int    `json:"rcvbuf,omitempty"` // SO_RCVBUF in bytes, as asked; the kernel doubles it
 	Congestion string `json:"congestion,omitempty"`
+	MSS        int    `json:"mss,omitempty"`     // TCP_MAXSEG in bytes
+	NoDelay    bool   `json:"nodelay,omitempty"` // TCP_NODELAY
+	TOS        int    `json:"tos,omitempty"`     // the whole byte of IP_TOS or IPV6_TCLASS
+}
+
+// Ways of [Calls.Copy].
+const (
+	Copy     = ""         // sendto(2): what an application does
+	Vmsplice = "vmsplice" // pages of one constant buffer through a pipe
+	Sendfile = "sendfile" // pages of a memfd
+	ZeroCopy = "zerocopy" // MSG_ZEROCOPY, which pays on real hardware only
+)
+
+// On, Off and Auto are the values of [Calls.GRO].
+const (
+	Auto = ""
+	On   = "on"
+	Off  = "off"
+)
+
+// Calls says how the traffic threads of one end make their system calls, and where they run. A zero field is the engine's
+// own choice, which follows the rate.
+type Calls struct {
+	Batch    int    `json:"batch,omitempty"`     // UDP: datagrams a call, 1 = write(2) and read(2), more = sendmmsg(2) and recvmmsg(2)
+	GSO      int    `json:"gso,omitempty"`       // UDP: datagrams in a train of UDP_SEGMENT, 1 = none
+	GRO      string `json:"gro,omitempty"`       // UDP: UDP_GRO at the receiver, on or off
+	Affinity string `json:"affinity,omitempty"`  // processors the threads may run on, as the kernel lists them: "2" or "0-1,4"
+	Copy     string `json:"copy,omitempty"`      // TCP: how a sender hands over its bytes
+	SkipCopy bool   `json:"skip_copy,omitempty"` // TCP: a receiver has the kernel throw the bytes away (MSG_TRUNC)
+	Precise  bool   `json:"precise,omitempty"`   // UDP: a paced sender spins for the last microseconds at any rate
 }
 
 // Spec is the traffic that is wanted.
@@ -76,7 +110,10 @@ type Spec struct {
 	Size    int    `json:"size"`     // bytes a write or a datagram; 0 = 128 KiB for TCP, what fits the MTU for UDP
 	Near    Socket `json:"near,omitzero"`
 	Far     Socket `json:"far,omitzero"`
-	Probe   int    `json:"probe"` // echo datagrams a second; 0 = none
+	// NearCalls and FarCalls can be changed without an interruption, except Copy and SkipCopy.
+	NearCalls Calls `json:"near_calls,omitzero"`
+	FarCalls  Calls `json:"far_calls,omitzero"`
+	Probe     int   `json:"probe"` // echo datagrams a second; 0 = none
 }
 
 // DefaultSpec is one TCP stream out at full speed with the probe beside it.
@@ -112,7 +149,24 @@ func (s Spec) Validate() error {
 	if s.Probe < 0 || s.Probe > MaxProbe {
 		return fmt.Errorf("probe %d/s: 0 (none) to %d", s.Probe, MaxProbe)
 	}
-	return errors.Join(s.Near.validate("near"), s.Far.validate("far"))
+	return errors.Join(s.Near.validate("near"), s.Far.validate("far"), s.NearCalls.validate("near"), s.FarCalls.validate("far"))
+}
+
+func (c Calls) validate(side string) error {
+	switch {
+	case c.Batch < 0 || c.Batch > MaxBatch:
+		return fmt.Errorf("%s:batch %d datagrams: 0 (automatic) to %d", side, c.Batch, MaxBatch)
+	case c.GSO < 0 || c.GSO > MaxGSO:
+		return fmt.Errorf("%s:gso %d datagrams: 0 (automatic), 1 (off) to %d", side, c.GSO, MaxGSO)
+	case c.GRO != Auto && c.GRO != On && c.GRO != Off:
+		return fmt.Errorf("%s:gro %q: on, off or automatic", side, c.GRO)
+	case c.Copy != Copy && c.Copy != Vmsplice && c.Copy != Sendfile && c.Copy != ZeroCopy:
+		return fmt.Errorf("%s:copy %q: vmsplice, sendfile or zerocopy", side, c.Copy)
+	}
+	if _, err := ParseCPUs(c.Affinity); err != nil {
+		return fmt.Errorf("%s:affinity: %w", side, err)
+	}
+	return nil
 }
 
 func (s Socket) validate(side string) error {
@@ -123,6 +177,12 @@ func (s Socket) validate(side string) error {
 		if b.v != 0 && (b.v < MinSockBuf || b.v > MaxSockBuf) {
 			return fmt.Errorf("%s:%s %d bytes: %d to %d", side, b.name, b.v, MinSockBuf, MaxSockBuf)
 		}
+	}
+	if s.MSS != 0 && (s.MSS < MinMSS || s.MSS > MaxMSS) {
+		return fmt.Errorf("%s:mss %d bytes: %d to %d", side, s.MSS, MinMSS, MaxMSS)
+	}
+	if s.TOS < 0 || s.TOS > 255 {
+		return fmt.Errorf("%s:tos %d: 0 to 255", side, s.TOS)
 	}
 	if len(s.Congestion) > 15 { // TCP_CA_NAME_MAX is 16 with its NUL (include/uapi/linux/tcp.h)
 		return fmt.Errorf("%s:congestion %q: longer than the kernel's 15 characters", side, s.Congestion)
@@ -136,6 +196,9 @@ type Granted struct {
 	Size    int           `json:"size"` // bytes a write or a datagram in use
 	Near    GrantedSocket `json:"near,omitzero"`
 	Far     GrantedSocket `json:"far,omitzero"`
+	// Fixed says of what the dialect cannot do or change while it runs why not, by the name it has in the Spec's JSON:
+	// "size", "far.sndbuf", "probe".
+	Fixed map[string]string `json:"fixed,omitempty"`
 }
 
 // GrantedSocket is one end of [Granted]. Buffers are as the kernel reports them: twice what was asked.
@@ -143,4 +206,5 @@ type GrantedSocket struct {
 	SndBuf     int    `json:"sndbuf,omitempty"`
 	RcvBuf     int    `json:"rcvbuf,omitempty"`
 	Congestion string `json:"congestion,omitempty"`
+	MSS        int    `json:"mss,omitempty"` // of the connection, in bytes
 }

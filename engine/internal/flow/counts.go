@@ -53,8 +53,8 @@ func (a Rx) Lost() uint64 {
 // Sender is load that leaves this process.
 type Sender interface {
 	Start()
-	SetRate(bps int64) error // of payload; 0 takes the bound away
-	Tx() Tx                  // after Close: the final count
+	Aim(bps int64, c metric.Calls) error // of payload; 0 takes the bound away
+	Tx() Tx                              // after Close: the final count
 	Close() error
 	Done() <-chan struct{}
 	Err() error
@@ -65,6 +65,7 @@ type Receiver interface {
 	Start()
 	// Rx moves the jitter counted since the last such call to h; with nil it stays for the next.
 	Rx(h *metric.Hist) Rx
+	Aim(bps int64, c metric.Calls) error // a receiver has no rate
 	// Finish ends it once the sender's final count is known, so that what was lost at the tail is counted.
 	Finish(sent uint64) (Rx, error)
 	Close() error

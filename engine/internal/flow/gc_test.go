@@ -26,7 +26,7 @@ func pauses(limit time.Duration) (all, long uint64) {
 // are idle here, which is when they wait longest.
 func TestWaitingThreadsDoNotHoldUpTheCollector(t *testing.T) {
 	a, b := udpPair(t)
-	tx, rx := NewUDPSender(a, 3, 4, 500, 4000), NewUDPReceiver(b, 3, 4, 500)
+	tx, rx := NewUDPSender(a, load34(500, 4000)), NewUDPReceiver(b, load34(500, 0))
 	rx.Start()
 	tx.Start()
 	wait(t, "running", func() bool { return rx.Rx(nil).Packets > 0 })

@@ -58,6 +58,36 @@ func (h *header) get(b []byte) bool {
 	return true
 }
 
+// Native is the [Wire] of our own dialect: datagrams of the stream id of a session whose token has this tag.
+type Native struct {
+	h header
+}
+
+// NewNative is the Wire of one end.
+func NewNative(id, tag uint32) *Native { return &Native{header{kind: kindLoad, id: id, tag: tag}} }
+
+// Put writes the head.
+func (w *Native) Put(b []byte, h *Head) {
+	w.h.seq, w.h.sent, w.h.flags = h.Seq, h.Sent, 0
+	if h.First {
+		w.h.flags = flagHead
+	}
+	w.h.put(b)
+}
+
+// Get reads it.
+func (w *Native) Get(b []byte, h *Head) bool {
+	var in header
+	if !in.get(b) || in.kind != w.h.kind || in.id != w.h.id || in.tag != w.h.tag {
+		return false
+	}
+	*h = Head{Seq: in.seq, Sent: in.sent, First: in.flags&flagHead != 0}
+	return true
+}
+
+// Len is [HeaderSize].
+func (w *Native) Len() int { return HeaderSize }
+
 // echo is what the far end adds to a probe datagram behind its header.
 type echo struct {
 	count    uint64 // probe datagrams that arrived there so far

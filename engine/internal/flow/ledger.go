@@ -61,13 +61,18 @@ func (l *Ledger) Start() {
 	}
 }
 
-// SetRate gives every sender the rate.
-func (l *Ledger) SetRate(bps int64) error {
+// Aim gives every sender the rate, and every stream the calls.
+func (l *Ledger) Aim(bps int64, c metric.Calls) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
 	for id, s := range l.senders {
-		if err := s.SetRate(bps); err != nil {
+		if err := s.Aim(bps, c); err != nil {
+			errs = append(errs, fmt.Errorf("stream %d: %w", id, err))
+		}
+	}
+	for id, r := range l.receivers {
+		if err := r.Aim(bps, c); err != nil {
 			errs = append(errs, fmt.Errorf("stream %d: %w", id, err))
 		}
 	}

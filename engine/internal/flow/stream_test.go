@@ -44,6 +44,9 @@ func udpPair(t testing.TB) (int, int) {
 	return a, b
 }
 
+// load34 is one end of stream 3 of the session with tag 4.
+func load34(size int, bps int64) Config { return Config{Wire: NewNative(3, 4), Size: size, Rate: bps} }
+
 // wait waits until ok.
 func wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
@@ -60,11 +63,11 @@ func wait(t testing.TB, what string, ok func() bool) {
 
 func TestUDPStream(t *testing.T) {
 	a, b := udpPair(t)
-	tx, rx := NewUDPSender(a, 3, 4, 500, 40e6), NewUDPReceiver(b, 3, 4, 500)
+	tx, rx := NewUDPSender(a, load34(500, 40e6)), NewUDPReceiver(b, load34(500, 0))
 	rx.Start()
 	tx.Start()
 	wait(t, "received 500", func() bool { return rx.Rx(nil).Packets > 500 })
-	if err := tx.SetRate(0); err != nil {
+	if err := tx.Aim(0, metric.Calls{}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "received 50000", func() bool { return rx.Rx(nil).Packets > 50_000 })
@@ -89,7 +92,7 @@ func TestUDPStream(t *testing.T) {
 // What the sender sent last and nobody received is lost, although no later datagram shows the gap.
 func TestTailLoss(t *testing.T) {
 	a, b := udpPair(t)
-	rx := NewUDPReceiver(b, 3, 4, 500)
+	rx := NewUDPReceiver(b, load34(500, 0))
 	rx.Start()
 	if err := unix.Close(a); err != nil {
 		t.Fatal(err)
@@ -101,7 +104,7 @@ func TestTailLoss(t *testing.T) {
 
 func TestForeignDatagramsDoNotCount(t *testing.T) {
 	a, b := udpPair(t)
-	rx := NewUDPReceiver(b, 3, 4, 500)
+	rx := NewUDPReceiver(b, load34(500, 0))
 	rx.Start()
 	for _, h := range []header{{kind: kindLoad, id: 3, tag: 5}, {kind: kindLoad, id: 2, tag: 4}, {kind: kindProbe, id: 3, tag: 4}} {
 		d := make([]byte, 500)
@@ -155,7 +158,7 @@ func TestCloseEndsABlockedSender(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fds[1])
-	s, err := NewTCPSender(fds[0], 1<<20, 0)
+	s, err := NewTCPSender(fds[0], Config{Size: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +174,7 @@ func TestCloseEndsABlockedSender(t *testing.T) {
 
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	a, b := udpPair(t)
-	tx, rx := NewUDPSender(a, 3, 4, 1472, 0), NewUDPReceiver(b, 3, 4, 1472)
+	tx, rx := NewUDPSender(a, load34(1472, 0)), NewUDPReceiver(b, load34(1472, 0))
 	defer tx.Close()
 	defer rx.Close()
 	var seq uint64
@@ -229,18 +232,18 @@ func tcpPair(t testing.TB) (int, int) {
 // A sender tells what was acknowledged while it runs, takes a new rate, and what it told last stands after its end.
 func TestTCPStream(t *testing.T) {
 	a, b := tcpPair(t)
-	tx, err := NewTCPSender(a, 1<<16, 0)
+	tx, err := NewTCPSender(a, Config{Size: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rx, err := NewTCPReceiver(b, 1<<16)
+	rx, err := NewTCPReceiver(b, Config{Size: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rx.Start()
 	tx.Start()
 	wait(t, "10 MB acknowledged", func() bool { return tx.Tx().Bytes > 10e6 && !tx.Tx().RttMs.IsZero() })
-	if err := tx.SetRate(8e6); err != nil {
+	if err := tx.Aim(8e6, metric.Calls{}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "paced", func() bool {
@@ -264,7 +267,7 @@ func TestTCPStream(t *testing.T) {
 func BenchmarkTell(b *testing.B) {
 	x, y := tcpPair(b)
 	defer unix.Close(y)
-	s, err := NewTCPSender(x, 1<<16, 0)
+	s, err := NewTCPSender(x, Config{Size: 1 << 16})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -278,7 +281,7 @@ func BenchmarkTell(b *testing.B) {
 
 func BenchmarkUDPBatch(b *testing.B) {
 	x, y := udpPair(b)
-	tx, rx := NewUDPSender(x, 3, 4, 1472, 0), NewUDPReceiver(y, 3, 4, 1472)
+	tx, rx := NewUDPSender(x, load34(1472, 0)), NewUDPReceiver(y, load34(1472, 0))
 	defer tx.Close()
 	defer rx.Close()
 	b.SetBytes(maxBatch * 1472)
@@ -305,7 +308,7 @@ func BenchmarkUDPBatch(b *testing.B) {
 // BenchmarkCount is what a received batch costs beyond the system call.
 func BenchmarkCount(b *testing.B) {
 	x, y := udpPair(b)
-	rx := NewUDPReceiver(y, 3, 4, 1472)
+	rx := NewUDPReceiver(y, load34(1472, 0))
 	defer rx.Close()
 	defer unix.Close(x)
 	b.SetBytes(maxBatch * 1472)

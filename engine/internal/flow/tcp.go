@@ -29,11 +29,11 @@ type TCPSender struct {
 	rtt     atomic.Uint32 // microseconds; 0 before the first
 }
 
-// NewTCPSender takes over the connected socket fd. Each write is of size bytes.
-func NewTCPSender(fd, size int, bps int64) (*TCPSender, error) {
-	s := &TCPSender{buf: make([]byte, size)}
+// NewTCPSender takes over the connected socket fd. Each write is of c.Size bytes.
+func NewTCPSender(fd int, c Config) (*TCPSender, error) {
+	s := &TCPSender{buf: make([]byte, c.Size)}
 	s.own(fd, s.send)
-	s.rate.Store(bps)
+	s.rate.Store(c.Rate)
 	for i := range s.buf {
 		s.buf[i] = byte(i)
 	}
@@ -85,8 +85,8 @@ func (s *TCPSender) tell(i *unix.TCPInfo) {
 	s.rtt.Store(i.Rtt)
 }
 
-// SetRate paces the running stream to bps bit/s of payload from its next write on.
-func (s *TCPSender) SetRate(bps int64) error {
+// Aim paces the running stream to bps bit/s of payload from its next write on.
+func (s *TCPSender) Aim(bps int64, _ metric.Calls) error {
 	s.rate.Store(bps)
 	return nil
 }
@@ -107,12 +107,12 @@ type TCPReceiver struct {
 	read atomic.Uint64
 }
 
-// NewTCPReceiver takes over the connected socket fd. Each read is of up to size bytes.
-func NewTCPReceiver(fd, size int) (*TCPReceiver, error) {
+// NewTCPReceiver takes over the connected socket fd. Each read is of up to c.Size bytes.
+func NewTCPReceiver(fd int, c Config) (*TCPReceiver, error) {
 	if err := setTimeout(fd, unix.SO_RCVTIMEO, turn); err != nil {
 		return nil, err
 	}
-	r := &TCPReceiver{buf: make([]byte, size)}
+	r := &TCPReceiver{buf: make([]byte, c.Size)}
 	r.own(fd, r.receive)
 	return r, nil
 }
@@ -137,6 +137,9 @@ func (r *TCPReceiver) receive() error {
 
 // Rx is what was read. TCP has no jitter of its own.
 func (r *TCPReceiver) Rx(*metric.Hist) Rx { return Rx{Bytes: r.read.Load()} }
+
+// Aim gives the running stream new calls.
+func (r *TCPReceiver) Aim(int64, metric.Calls) error { return nil }
 
 // Finish ends it.
 func (r *TCPReceiver) Finish(uint64) (Rx, error) {

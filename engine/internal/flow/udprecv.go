@@ -16,9 +16,10 @@ const drainFor = 100 * time.Millisecond
 // UDPReceiver counts, orders and times the datagrams of a [UDPSender].
 type UDPReceiver struct {
 	thread
-	b       *batch
-	id, tag uint32
-	drops   drops
+	b     *batch
+	wire  Wire
+	head  Head
+	drops drops
 
 	tally struct { // written once a batch
 		sync.Mutex
@@ -28,9 +29,9 @@ type UDPReceiver struct {
 	}
 }
 
-// NewUDPReceiver takes over the connected socket fd, which [DialUDP] made. Datagrams are of up to size bytes.
-func NewUDPReceiver(fd int, id, tag uint32, size int) *UDPReceiver {
-	r := &UDPReceiver{b: newBatch(maxBatch, max(size, HeaderSize), true), id: id, tag: tag}
+// NewUDPReceiver takes over the connected socket fd, which [DialUDP] made. Datagrams are of up to c.Size bytes.
+func NewUDPReceiver(fd int, c Config) *UDPReceiver {
+	r := &UDPReceiver{b: newBatch(maxBatch, max(c.Size, c.Wire.Len()), true), wire: c.Wire}
 	r.own(fd, r.receive)
 	return r
 }
@@ -69,22 +70,19 @@ func (r *UDPReceiver) count(n int) {
 	defer t.Unlock()
 	for i := range n {
 		at, kernel := r.b.stamp(i)
-		var h header
-		if !h.get(r.b.received(i)) || h.kind != kindLoad || h.id != r.id || h.tag != r.tag {
-			continue
-		}
-		if !t.w.see(h.seq) {
+		h := &r.head
+		if !r.wire.Get(r.b.received(i), h) || !t.w.see(h.Seq) {
 			continue
 		}
 		t.rx.Bytes += uint64(r.b.hdr[i].Len)
-		if h.flags&flagHead == 0 {
+		if !h.First {
 			continue
 		}
 		if !kernel {
 			at = Wall()
 			t.rx.User = true
 		}
-		t.t.add(at - h.sent)
+		t.t.add(at - h.Sent)
 	}
 }
 
@@ -104,6 +102,9 @@ func (r *UDPReceiver) Rx(h *metric.Hist) Rx {
 	}
 	return rx
 }
+
+// Aim gives the running stream new calls.
+func (r *UDPReceiver) Aim(int64, metric.Calls) error { return nil }
 
 // Finish waits for what is still on its way, at most a tenth of a second, then ends the stream.
 func (r *UDPReceiver) Finish(sent uint64) (Rx, error) {

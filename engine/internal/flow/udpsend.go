@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ethtune/ethtune/engine/metric"
 )
 
 // maxNap bounds one wait of a paced sender in nanoseconds, so that a new rate or the end is seen soon.
@@ -14,18 +16,18 @@ const maxNap = 20_000_000
 type UDPSender struct {
 	thread
 	b      *batch
-	id     uint32
-	tag    uint32
+	wire   Wire
+	head   Head
 	rate   atomic.Int64
 	seq    atomic.Uint64
 	taken  atomic.Uint64 // datagrams the kernel took
 	missed atomic.Uint64
 }
 
-// NewUDPSender takes over the connected socket fd. Datagrams are of size bytes, at least [HeaderSize].
-func NewUDPSender(fd int, id, tag uint32, size int, bps int64) *UDPSender {
-	u := &UDPSender{b: newBatch(maxBatch, max(size, HeaderSize), false), id: id, tag: tag}
-	u.rate.Store(bps)
+// NewUDPSender takes over the connected socket fd. Datagrams are of c.Size bytes, at least the Wire's Len.
+func NewUDPSender(fd int, c Config) *UDPSender {
+	u := &UDPSender{b: newBatch(maxBatch, max(c.Size, c.Wire.Len()), false), wire: c.Wire}
+	u.rate.Store(c.Rate)
 	u.own(fd, u.send)
 	return u
 }
@@ -93,16 +95,16 @@ func refusal(e unix.Errno) (refused bool, wait int64, fatal bool) {
 
 // fill writes the headers of n datagrams from seq on.
 func (u *UDPSender) fill(seq uint64, n int) {
-	h := header{kind: kindLoad, id: u.id, tag: u.tag, sent: Wall(), flags: flagHead}
+	u.head = Head{Sent: Wall(), First: true}
 	for i := range n {
-		h.seq = seq + uint64(i)
-		h.put(u.b.data(i))
-		h.flags = 0
+		u.head.Seq = seq + uint64(i)
+		u.wire.Put(u.b.data(i), &u.head)
+		u.head.First = false
 	}
 }
 
-// SetRate gives the running stream a new rate in bit/s of payload; 0 is as fast as it goes.
-func (u *UDPSender) SetRate(bps int64) error {
+// Aim gives the running stream a new rate in bit/s of payload, 0 is as fast as it goes, and new calls.
+func (u *UDPSender) Aim(bps int64, _ metric.Calls) error {
 	u.rate.Store(bps)
 	return nil
 }

@@ -210,10 +210,10 @@ func (c *Client) Renew(ctx context.Context) error {
 	return err
 }
 
-// SetRate gives every running stream the rate in bit/s of payload.
-func (c *Client) SetRate(ctx context.Context, bps int64) error {
-	_, err := c.ask(ctx, &line{Type: typeRate, Rate: bps})
-	return errors.Join(err, c.Load.SetRate(bps))
+// Aim gives every running stream the rate in bit/s of payload, and the calls of its end.
+func (c *Client) Aim(ctx context.Context, bps int64, near, far metric.Calls) error {
+	_, err := c.ask(ctx, &line{Type: typeAim, Rate: bps, Calls: &far})
+	return errors.Join(err, c.Load.Aim(bps, near))
 }
 
 // CloseStreams ends streams: senders first, so that receivers know how much was sent. Streams that are not wholly there,
@@ -261,6 +261,9 @@ type Want struct {
 	Rate  int64
 	Near  metric.Socket
 	Far   metric.Socket
+
+	NearCalls metric.Calls
+	FarCalls  metric.Calls
 }
 
 // Opened is a stream that is there and idle.

@@ -64,7 +64,7 @@ func (s *session) adopt(spec StreamSpec, a arrival) (*Grant, error) {
 		r.Start()
 		return g, nil
 	}
-	e := end{fd: a.fd, id: spec.ID, tag: s.token.tag(), proto: spec.Proto, size: g.Size, rate: spec.Rate}
+	e := end{fd: a.fd, id: spec.ID, tag: s.token.tag(), proto: spec.Proto, size: g.Size, rate: spec.Rate, calls: spec.Calls}
 	if err := e.join(&s.ledger, spec.Dir == metric.In); err != nil {
 		return nil, err
 	}
@@ -86,27 +86,33 @@ type end struct {
 	proto metric.Proto
 	size  int
 	rate  int64
+	calls metric.Calls
 }
 
 // join puts the end into l, which owns its socket from then on unless there is an error.
 func (e end) join(l *flow.Ledger, sends bool) error {
+	c := flow.Config{Size: e.size, Rate: e.rate, Calls: e.calls}
+	if e.proto == metric.UDP {
+		c.Wire = flow.NewNative(e.id, e.tag)
+	}
 	switch {
 	case e.proto == metric.TCP && sends:
-		t, err := flow.NewTCPSender(e.fd, e.size, e.rate)
+		t, err := flow.NewTCPSender(e.fd, c)
 		if err != nil {
 			return err
 		}
 		l.AddSender(e.id, t)
 	case e.proto == metric.TCP:
-		r, err := flow.NewTCPReceiver(e.fd, max(e.size, flow.DefaultTCPSize))
+		c.Size = max(c.Size, flow.DefaultTCPSize)
+		r, err := flow.NewTCPReceiver(e.fd, c)
 		if err != nil {
 			return err
 		}
 		l.AddReceiver(e.id, r)
 	case sends:
-		l.AddSender(e.id, flow.NewUDPSender(e.fd, e.id, e.tag, e.size, e.rate))
+		l.AddSender(e.id, flow.NewUDPSender(e.fd, c))
 	default:
-		l.AddReceiver(e.id, flow.NewUDPReceiver(e.fd, e.id, e.tag, e.size))
+		l.AddReceiver(e.id, flow.NewUDPReceiver(e.fd, c))
 	}
 	return nil
 }

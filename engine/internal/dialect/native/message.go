@@ -39,7 +39,7 @@ const (
 	typeOpen    = "open"    // request: expect the stream
 	typeJoin    = "join"    // request: answer once the stream is there, with what was granted
 	typeStart   = "start"   // request: let what was opened run
-	typeRate    = "rate"    // request: new rate of the far senders
+	typeAim     = "aim"     // request: new rate of the far senders, and new calls of the far streams
 	typeRenew   = "renew"   // request: begin streams with the buffers that the kernel gives now
 	typeClose   = "close"   // request: end streams
 	typeDone    = "done"    // answer
@@ -53,18 +53,19 @@ const protoProbe metric.Proto = "probe"
 
 // line is any control line; which fields are there depends on the type.
 type line struct {
-	Type   string      `json:"type"`
-	N      uint64      `json:"n,omitempty"`       // number of a request, repeated in its answer
-	Proto  string      `json:"dialect,omitempty"` // hello
-	V      int         `json:"v,omitempty"`       // hello
-	Token  string      `json:"token,omitempty"`   // hello, far to near
-	Stream *StreamSpec `json:"stream,omitempty"`  // open
-	ID     uint32      `json:"id,omitempty"`      // join
-	Rate   int64       `json:"rate,omitempty"`    // rate
-	Close  []closing   `json:"close,omitempty"`   // close; and its answer, for what the far end sent
-	Grant  *Grant      `json:"grant,omitempty"`   // answer to join
-	Error  string      `json:"error,omitempty"`   // refused
-	Stats  *Stats      `json:"stats,omitempty"`
+	Type   string        `json:"type"`
+	N      uint64        `json:"n,omitempty"`       // number of a request, repeated in its answer
+	Proto  string        `json:"dialect,omitempty"` // hello
+	V      int           `json:"v,omitempty"`       // hello
+	Token  string        `json:"token,omitempty"`   // hello, far to near
+	Stream *StreamSpec   `json:"stream,omitempty"`  // open
+	ID     uint32        `json:"id,omitempty"`      // join
+	Rate   int64         `json:"rate,omitempty"`    // aim
+	Calls  *metric.Calls `json:"calls,omitempty"`   // aim
+	Close  []closing     `json:"close,omitempty"`   // close; and its answer, for what the far end sent
+	Grant  *Grant        `json:"grant,omitempty"`   // answer to join
+	Error  string        `json:"error,omitempty"`   // refused
+	Stats  *Stats        `json:"stats,omitempty"`
 }
 
 // closing ends one stream.
@@ -81,6 +82,7 @@ type StreamSpec struct {
 	Size  int           `json:"size,omitempty"`
 	Rate  int64         `json:"rate,omitempty"`
 	Far   metric.Socket `json:"far,omitzero"`
+	Calls metric.Calls  `json:"calls,omitzero"` // of the far end
 }
 
 // validate bounds what a peer may ask for.
@@ -94,7 +96,7 @@ func (s *StreamSpec) validate() error {
 	if s.Dir != metric.Out && s.Dir != metric.In {
 		return fmt.Errorf("direction %q: out or in", s.Dir)
 	}
-	return metric.Spec{Proto: s.Proto, Mode: metric.ModeOut, Streams: 1, RateBps: s.Rate, Size: s.Size, Far: s.Far}.Validate()
+	return metric.Spec{Proto: s.Proto, Mode: metric.ModeOut, Streams: 1, RateBps: s.Rate, Size: s.Size, Far: s.Far, FarCalls: s.Calls}.Validate()
 }
 
 // Grant is what the far kernel gave a stream.

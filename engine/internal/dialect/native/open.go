@@ -23,7 +23,7 @@ func (c *Client) Open(ctx context.Context, w Want) (Opened, error) {
 
 func (c *Client) open(ctx context.Context, w Want) (Opened, error) {
 	o := Opened{ID: c.newID(), Size: w.Size}
-	spec := &StreamSpec{ID: o.ID, Proto: w.Proto, Dir: w.Dir, Size: w.Size, Rate: w.Rate, Far: w.Far}
+	spec := &StreamSpec{ID: o.ID, Proto: w.Proto, Dir: w.Dir, Size: w.Size, Rate: w.Rate, Far: w.Far, Calls: w.FarCalls}
 	fd, err := c.socket(w.Proto, w.Near)
 	if err != nil {
 		return o, fmt.Errorf("near end: %w", err)
@@ -34,7 +34,7 @@ func (c *Client) open(ctx context.Context, w Want) (Opened, error) {
 		o.Near, err = flow.Granted(fd, w.Proto)
 	}
 	if err == nil {
-		e := end{fd: fd, id: o.ID, tag: c.token.tag(), proto: w.Proto, size: o.Size, rate: w.Rate}
+		e := end{fd: fd, id: o.ID, tag: c.token.tag(), proto: w.Proto, size: o.Size, rate: w.Rate, calls: w.NearCalls}
 		err = e.join(&c.Load, w.Dir == metric.Out)
 	}
 	if err != nil {

@@ -105,7 +105,7 @@ func TestNoAnswerToDatagrams(t *testing.T) {
 		}
 	}
 	// A request that is answered afterwards shows that the server is past them.
-	if err := c.SetRate(context.Background(), 0); err != nil {
+	if err := c.Aim(context.Background(), 0, metric.Calls{}, metric.Calls{}); err != nil {
 		t.Fatal(err)
 	}
 	u.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
@@ -123,7 +123,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		"bad dir":     {Type: typeOpen, Stream: &StreamSpec{ID: 1, Proto: metric.TCP, Dir: "up"}},
 		"huge":        {Type: typeOpen, Stream: &StreamSpec{ID: 1, Proto: metric.UDP, Dir: metric.In, Size: 1 << 30}},
 		"not opened":  {Type: typeJoin, ID: 77},
-		"bad rate":    {Type: typeRate, Rate: -1},
+		"bad rate":    {Type: typeAim, Rate: -1},
 		"huge buffer": {Type: typeOpen, Stream: &StreamSpec{ID: 1, Proto: metric.TCP, Dir: metric.In, Far: metric.Socket{RcvBuf: 1 << 30}}},
 	} {
 		if _, err := c.ask(ctx, l); err == nil {

@@ -97,8 +97,8 @@ func (s *session) serve() {
 		case typeStart:
 			s.ledger.Start()
 			s.answer(l, nil)
-		case typeRate:
-			s.answer(l, s.rate(l.Rate))
+		case typeAim:
+			s.answer(l, s.aim(l))
 		case typeRenew:
 			s.answer(l, s.renew())
 		}
@@ -139,11 +139,16 @@ func (s *session) later(l *line, f func(*line) (*line, error)) {
 	})
 }
 
-func (s *session) rate(bps int64) error {
-	if bps < 0 || bps > metric.MaxRate {
-		return fmt.Errorf("rate %d bit/s", bps)
+func (s *session) aim(l *line) error {
+	spec := metric.DefaultSpec()
+	spec.RateBps = l.Rate
+	if l.Calls != nil {
+		spec.FarCalls = *l.Calls
 	}
-	return s.ledger.SetRate(bps)
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	return s.ledger.Aim(l.Rate, spec.FarCalls)
 }
 
 // expect prepares for a stream.
