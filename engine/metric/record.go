@@ -83,6 +83,8 @@ func Parse(typ string, line []byte) (Record, error) {
 		r = &Mark{}
 	case "note":
 		r = &Note{}
+	case "guest":
+		r = &Guest{}
 	default:
 		return nil, nil
 	}
