@@ -4,55 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/ethtune/ethtune/engine/internal/dialect/native"
-	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/host"
 	"github.com/ethtune/ethtune/engine/metric"
 )
-
-// dialect is what [metric.Granted] calls the native one.
-const dialect = "native"
 
 // errClosed is what an Engine answers after Close.
 var errClosed = errors.New("engine is closed")
 
 // Engine is the near end of traffic with one peer. Its methods may be called by any goroutine.
 type Engine struct {
-	addr   string
-	client *native.Client
-	feed   *metric.Feed
-	quit   chan struct{}
-	done   chan struct{}
+	addr    string
+	options Options
+	session dialect.Session
+	feed    *metric.Feed
+	quit    chan struct{}
+	done    chan struct{}
 
 	aim sync.Mutex // one re-aim at a time
 
-	mu       sync.Mutex // guards what follows
-	spec     metric.Spec
-	wanted   bool // load of spec was asked for, and not to pause
-	streams  []stream
-	probe    *flow.Probe
-	probeID  uint32
-	noProbe  int       // the probe rate that could not be had
-	started  time.Time // when traffic first flowed, of the first Engine; zero before
-	flowing  bool      // traffic of this one has begun
+	mu       sync.Mutex    // guards what follows
+	before   dialect.State // of the Engine whose place this one has taken
+	started  time.Time     // when traffic first flowed, of the first Engine; zero before
+	flowing  bool          // traffic of this one has begun
 	err      error
 	closed   bool
 	measures measures
 }
 
-// stream is one load stream of the running Spec.
-type stream struct {
-	native.Opened
-	dir metric.Dir
+// Options is how an Engine reaches its peer. The zero Options find out what it speaks.
+type Options struct {
+	Dialect string     // native, iperf3 or iperf2; empty = what the peer answers
+	Bind    netip.Addr // local address of every socket; the zero Addr leaves it to the kernel
+	Key     []byte     // secret shared with a native server; empty = none
 }
 
-// Dial connects to the [Server] at addr, host:port. No traffic flows until Drive. Frames and notes are put into feed,
-// which stays the caller's.
-func Dial(ctx context.Context, addr string, feed *metric.Feed) (*Engine, error) {
-	return connect(ctx, &Engine{addr: addr, feed: feed})
+// Dial connects to the peer at addr, host:port. No traffic flows until Drive. Frames and notes are put into feed, which
+// stays the caller's.
+func Dial(ctx context.Context, addr string, o Options, feed *metric.Feed) (*Engine, error) {
+	return connect(ctx, &Engine{addr: addr, options: o, feed: feed})
 }
 
 // Redial takes up, for an Engine that has lost its peer, with the same peer anew: it returns an Engine whose time and Spec
@@ -63,8 +57,9 @@ func (e *Engine) Redial(ctx context.Context) (*Engine, error) {
 		return nil, errors.New("redial: the peer is not lost")
 	}
 	e.mu.Lock()
-	next := &Engine{addr: e.addr, feed: e.feed, spec: e.spec, wanted: e.wanted, started: e.started}
+	next := &Engine{addr: e.addr, options: e.options, feed: e.feed, before: e.stateLocked(), started: e.started}
 	e.mu.Unlock()
+	next.options.Dialect = e.session.Name()
 	if _, err := connect(ctx, next); err != nil {
 		return nil, err
 	}
@@ -75,11 +70,11 @@ func (e *Engine) Redial(ctx context.Context) (*Engine, error) {
 
 // connect gives e its session and lets it sample.
 func connect(ctx context.Context, e *Engine) (*Engine, error) {
-	c, err := native.Dial(ctx, e.addr)
+	s, err := open(ctx, e.addr, e.options, dialect.Hooks{Begin: e.begin, Note: e.note})
 	if err != nil {
 		return nil, err
 	}
-	e.client, e.quit, e.done = c, make(chan struct{}), make(chan struct{})
+	e.session, e.quit, e.done = s, make(chan struct{}), make(chan struct{})
 	e.measures = measures{
 		busy:    host.OpenBusy(host.Root),
 		softnet: host.OpenSoftnet(host.Root),
@@ -89,27 +84,24 @@ func connect(ctx context.Context, e *Engine) (*Engine, error) {
 }
 
 // Spec is the traffic that was last granted.
-func (e *Engine) Spec() metric.Spec {
+func (e *Engine) Spec() metric.Spec { return e.state().Spec }
+
+// state is the load's, also where it is still that of the Engine before.
+func (e *Engine) state() dialect.State {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.spec
+	return e.stateLocked()
+}
+
+func (e *Engine) stateLocked() dialect.State {
+	if s := e.session.State(); s.Spec.Proto != "" {
+		return s
+	}
+	return dialect.State{Spec: e.before.Spec, Wanted: e.before.Wanted}
 }
 
 // Granted is what the kernels of both ends gave the first stream; empty while there is no load.
-func (e *Engine) Granted() metric.Granted {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.granted()
-}
-
-func (e *Engine) granted() metric.Granted {
-	g := metric.Granted{Dialect: dialect}
-	if len(e.streams) > 0 {
-		s := e.streams[0]
-		g.Size, g.Near, g.Far = s.Size, s.Near, s.Far
-	}
-	return g
-}
+func (e *Engine) Granted() metric.Granted { return e.session.Granted() }
 
 // Now is the monotonic time in seconds since traffic first flowed; 0 before.
 func (e *Engine) Now() float64 {
@@ -152,27 +144,15 @@ func (e *Engine) Close() error {
 
 // release lets go of the session. It is called once, after the sampler ended.
 func (e *Engine) release() error {
-	err := e.client.Close() // first, so that a re-aim that is waiting for the peer gives up
+	err := e.session.Close() // first, so that a re-aim that is waiting for the peer gives up
 	e.aim.Lock()
 	defer e.aim.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.probe != nil {
-		err = errors.Join(err, e.probe.Close())
-		e.probe = nil
-	}
-	e.streams = nil
-	e.client.Load.Close()
+	e.session.Halt() // what a re-aim still opened
 	e.measures.busy.Close()
 	e.measures.softnet.Close()
 	return err
-}
-
-// setProbe keeps p, or the rate at which none could be had.
-func (e *Engine) setProbe(p *flow.Probe, id uint32, failed int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.probe, e.probeID, e.noProbe = p, id, failed
 }
 
 // note tells the feed what happened to the traffic.

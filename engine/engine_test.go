@@ -39,7 +39,7 @@ func dial(t testing.TB, addr string) *rigged {
 	t.Cleanup(cancel)
 	feed := metric.NewFeed()
 	r := &rigged{t: t, read: feed.Reader("test", 1000), ctx: ctx}
-	e, err := Dial(ctx, addr, feed)
+	e, err := Dial(ctx, addr, Options{}, feed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -18,7 +18,7 @@ type reading struct {
 	out, in bool // whether streams of the load go that way
 	load    flow.Reading
 	jitter  *metric.Hist // of the near receivers, of this interval
-	far     []*native.Stats
+	far     []*dialect.Stats
 	probe   *flow.ProbeReading
 	softnet *uint64
 	cpu     metric.Num
@@ -105,7 +105,7 @@ func (d *delta) bps(was, now uint64) metric.Num {
 }
 
 // farDelta takes in what came of the far end since the last tick, which may be nothing, or more than one.
-func (m *meter) farDelta(stats []*native.Stats) delta {
+func (m *meter) farDelta(stats []*dialect.Stats) delta {
 	if len(stats) == 0 {
 		return delta{}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -17,12 +17,12 @@ func udpSpec(mode metric.Mode) metric.Spec {
 }
 
 // farStats is what a far receiver says at mono of its own clock.
-func farStats(mono int64, rx flow.Rx) *native.Stats {
-	return &native.Stats{Mono: mono, Load: flow.Reading{Rx: rx}}
+func farStats(mono int64, rx flow.Rx) *dialect.Stats {
+	return &dialect.Stats{Mono: mono, Load: flow.Reading{Rx: rx}}
 }
 
 // tick is one reading of an UDP load out.
-func tick(m *meter, n int64, tx flow.Tx, far ...*native.Stats) *metric.Frame {
+func tick(m *meter, n int64, tx flow.Tx, far ...*dialect.Stats) *metric.Frame {
 	r := reading{
 		mono: n * second / 10, spec: udpSpec(metric.ModeOut), out: true, far: far, load: flow.Reading{Tx: tx},
 	}
@@ -199,7 +199,7 @@ func TestTailOfEndedLoadCounts(t *testing.T) {
 	var m meter
 	tick(&m, 1, flow.Tx{}, farStats(second, flow.Rx{}))
 	f := m.frames(reading{mono: second / 5, spec: udpSpec(metric.ModeOut),
-		far: []*native.Stats{farStats(2*second, flow.Rx{Packets: 9, Expected: 10})}})[0]
+		far: []*dialect.Stats{farStats(2*second, flow.Rx{Packets: 9, Expected: 10})}})[0]
 	num(t, "lost", f.Lost, 1)
 	if f.LossFrom != metric.FromLoad {
 		t.Errorf("from %q", f.LossFrom)
@@ -231,29 +231,4 @@ func TestMetronome(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestPlan(t *testing.T) {
-	have := []stream{{Opened: native.Opened{ID: 1}, dir: metric.Out}, {Opened: native.Opened{ID: 2}, dir: metric.Out}}
-	base := metric.Spec{Proto: metric.TCP, Mode: metric.ModeOut, Streams: 2}
-	with := func(f func(*metric.Spec)) metric.Spec { s := base; f(&s); return s }
-	for name, c := range map[string]struct {
-		want                   metric.Spec
-		keep, surplus, missing int
-		reopen                 bool
-	}{
-		"same":    {base, 2, 0, 0, false},
-		"rate":    {with(func(s *metric.Spec) { s.RateBps = 1e6 }), 2, 0, 0, false},
-		"fewer":   {with(func(s *metric.Spec) { s.Streams = 1 }), 1, 1, 0, false},
-		"more":    {with(func(s *metric.Spec) { s.Streams = 5 }), 2, 0, 3, false},
-		"both":    {with(func(s *metric.Spec) { s.Mode = metric.ModeBoth }), 2, 0, 2, false},
-		"turned":  {with(func(s *metric.Spec) { s.Mode = metric.ModeIn }), 0, 2, 2, false},
-		"udp":     {with(func(s *metric.Spec) { s.Proto = metric.UDP }), 0, 2, 2, true},
-		"buffers": {with(func(s *metric.Spec) { s.Far.RcvBuf = 1 << 20 }), 0, 2, 2, true},
-	} {
-		p := plan(base, have, c.want, false)
-		if len(p.keep) != c.keep || len(p.surplus) != c.surplus || len(p.missing) != c.missing || p.reopen != c.reopen {
-			t.Errorf("%s: keep %d, surplus %d, missing %d, reopen %v", name, len(p.keep), len(p.surplus), len(p.missing), p.reopen)
-		}
-	}
 }

@@ -39,7 +39,7 @@ func (e *Engine) run() {
 		select {
 		case <-e.quit:
 			return
-		case <-e.client.Done():
+		case <-e.session.Done():
 			e.lose()
 			return
 		case <-timer.C:
@@ -52,19 +52,14 @@ func (e *Engine) run() {
 
 // lose is the end of an Engine whose peer is gone. All that sends ends now, not when the caller comes to close.
 func (e *Engine) lose() {
-	err := e.client.Err()
+	err := e.session.Err()
 	if err == nil {
 		return
 	}
 	e.mu.Lock()
 	e.err = err
-	probe := e.probe
-	e.probe = nil
 	e.mu.Unlock()
-	e.client.Load.Close()
-	if probe != nil {
-		_ = probe.Close() // there is nobody left to tell
-	}
+	e.session.Halt()
 	e.note("traffic ended: %s", err)
 }
 
@@ -76,15 +71,11 @@ func (e *Engine) sample(late int) {
 		return
 	}
 	m := &e.measures
-	s := reading{late: late, far: e.client.Stats(), jitter: &metric.Hist{}, spec: e.spec}
-	for _, st := range e.streams {
-		s.out, s.in = s.out || st.dir == metric.Out, s.in || st.dir == metric.In
-	}
-	s.load = e.client.Load.Read(s.jitter)
+	load := e.session.State()
+	s := reading{late: late, far: e.session.Far(), jitter: &metric.Hist{}, spec: load.Spec, out: load.Out, in: load.In}
+	s.load = e.session.Read(s.jitter)
 	s.mono, s.wall, s.t = flow.Mono(), time.Now(), e.now()
-	if e.probe != nil {
-		s.probe = e.probe.Read(s.mono)
-	}
+	s.probe = e.session.Probe(s.mono)
 	if n, ok := m.softnet.Dropped(); ok {
 		s.softnet = &n
 	}
@@ -116,7 +107,7 @@ func (m *measures) selfCPU(ns int64) metric.Num {
 // brokenStream is the reason of a stream that ended by itself since it was last asked; empty where none did.
 func (e *Engine) brokenStream(s reading) string {
 	now := ""
-	if err := e.client.Load.Broken(); err != nil {
+	if err := e.session.Broken(); err != nil {
 		now = err.Error()
 	}
 	for _, st := range s.far {

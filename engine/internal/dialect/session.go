@@ -12,7 +12,8 @@ import (
 // what else can be done.
 var ErrCannot = errors.New("not in this dialect")
 
-// Hooks are how a Session tells its engine what happens. They may be called by any goroutine, and not after Close.
+// Hooks are how a Session tells its engine what happens. They may be called by any goroutine, not after Close, and not with
+// a lock held that another method of the Session takes.
 type Hooks struct {
 	Begin func()                           // load is about to flow; called each time, the engine begins to measure at the first
 	Note  func(format string, args ...any) // something happened to the traffic that is nobody's turn of a knob

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -20,6 +21,7 @@ var ErrEnded = errors.New("control connection lost")
 type Client struct {
 	ctl   *control
 	peer  netip.AddrPort
+	local netip.Addr // zero where it is the kernel's choice
 	token token
 
 	// Load is the near end of every stream.
@@ -29,24 +31,34 @@ type Client struct {
 	waits   map[uint64]chan *line
 	nextN   uint64
 	nextID  uint32
-	stats   []*Stats // arrived since Stats was last called
+	stats   []*dialect.Stats // arrived since Stats was last called
 	done    chan struct{}
 	err     error
 	wg      sync.WaitGroup
 	closing bool
 }
 
+// Options is how a client reaches its server. The zero Options will do.
+type Options struct {
+	Bind netip.Addr // local address of every socket; the zero Addr leaves it to the kernel
+	Key  []byte     // secret shared with the server; empty = none
+}
+
 // Dial connects to a [Server] at addr, host:port.
-func Dial(ctx context.Context, addr string) (*Client, error) {
+func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
 	var d net.Dialer
+	if o.Bind.IsValid() {
+		d.LocalAddr = &net.TCPAddr{IP: o.Bind.AsSlice(), Zone: o.Bind.Zone()}
+	}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("reach %s: %w", addr, err)
 	}
 	c := &Client{
 		ctl:   newControl(conn, conn, farSilence),
+		local: o.Bind,
 		waits: make(map[uint64]chan *line),
 		done:  make(chan struct{}),
 	}
@@ -140,7 +152,7 @@ func (c *Client) read() {
 const maxStats = 50
 
 // Stats are those that arrived since it was last called, oldest first.
-func (c *Client) Stats() []*Stats {
+func (c *Client) Stats() []*dialect.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ethtune/ethtune/engine/internal/flow"
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -53,19 +53,19 @@ const protoProbe metric.Proto = "probe"
 
 // line is any control line; which fields are there depends on the type.
 type line struct {
-	Type   string        `json:"type"`
-	N      uint64        `json:"n,omitempty"`       // number of a request, repeated in its answer
-	Proto  string        `json:"dialect,omitempty"` // hello
-	V      int           `json:"v,omitempty"`       // hello
-	Token  string        `json:"token,omitempty"`   // hello, far to near
-	Stream *StreamSpec   `json:"stream,omitempty"`  // open
-	ID     uint32        `json:"id,omitempty"`      // join
-	Rate   int64         `json:"rate,omitempty"`    // aim
-	Calls  *metric.Calls `json:"calls,omitempty"`   // aim
-	Close  []closing     `json:"close,omitempty"`   // close; and its answer, for what the far end sent
-	Grant  *Grant        `json:"grant,omitempty"`   // answer to join
-	Error  string        `json:"error,omitempty"`   // refused
-	Stats  *Stats        `json:"stats,omitempty"`
+	Type   string         `json:"type"`
+	N      uint64         `json:"n,omitempty"`       // number of a request, repeated in its answer
+	Proto  string         `json:"dialect,omitempty"` // hello
+	V      int            `json:"v,omitempty"`       // hello
+	Token  string         `json:"token,omitempty"`   // hello, far to near
+	Stream *StreamSpec    `json:"stream,omitempty"`  // open
+	ID     uint32         `json:"id,omitempty"`      // join
+	Rate   int64          `json:"rate,omitempty"`    // aim
+	Calls  *metric.Calls  `json:"calls,omitempty"`   // aim
+	Close  []closing      `json:"close,omitempty"`   // close; and its answer, for what the far end sent
+	Grant  *Grant         `json:"grant,omitempty"`   // answer to join
+	Error  string         `json:"error,omitempty"`   // refused
+	Stats  *dialect.Stats `json:"stats,omitempty"`
 }
 
 // closing ends one stream.
@@ -103,15 +103,6 @@ func (s *StreamSpec) validate() error {
 type Grant struct {
 	Size   int                  `json:"size,omitempty"`
 	Socket metric.GrantedSocket `json:"socket,omitzero"`
-}
-
-// Stats is the far end's part of the measurement.
-type Stats struct {
-	Mono    int64        `json:"mono"` // CLOCK_MONOTONIC ns there
-	Load    flow.Reading `json:"load"`
-	Jitter  *metric.Hist `json:"jitter,omitempty"`  // of its receivers, since the last stats
-	Softnet *uint64      `json:"softnet,omitempty"` // packets dropped between its devices and its stack, since the session began
-	Broken  string       `json:"broken,omitempty"`  // why a stream ended by itself
 }
 
 // encode makes one line, its end included.

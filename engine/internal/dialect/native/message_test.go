@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -32,7 +33,7 @@ func FuzzPreamble(f *testing.F) {
 
 // Stats with a full histogram fit a line.
 func TestStatsFit(t *testing.T) {
-	st := &Stats{Mono: 1 << 62, Jitter: &metric.Hist{}}
+	st := &dialect.Stats{Mono: 1 << 62, Jitter: &metric.Hist{}}
 	for i := range int64(1 << 20) {
 		st.Jitter.Add(i * 4096)
 	}
@@ -50,7 +51,7 @@ func FuzzLine(f *testing.F) {
 	for _, l := range []*line{
 		{Type: typeHello, Proto: dialectName, V: Version, Token: strings.Repeat("ab", tokenSize)},
 		{Type: typeOpen, N: 1, Stream: &StreamSpec{ID: 1, Proto: metric.UDP, Dir: metric.In, Size: 1472}},
-		{Type: typeStats, Stats: &Stats{Mono: 5, Jitter: &metric.Hist{}}},
+		{Type: typeStats, Stats: &dialect.Stats{Mono: 5, Jitter: &metric.Hist{}}},
 		{Type: typeClose, Close: []closing{{ID: 3, Sent: 9}}},
 	} {
 		b, err := l.encode()

@@ -27,7 +27,7 @@ func serve(t testing.TB) *Server {
 
 func client(t testing.TB, s *Server) *Client {
 	t.Helper()
-	c, err := Dial(context.Background(), s.Addr())
+	c, err := Dial(context.Background(), s.Addr(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	c, err := Dial(t.Context(), s.Addr())
+	c, err := Dial(t.Context(), s.Addr(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

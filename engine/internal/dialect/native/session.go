@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/internal/host"
 	"github.com/ethtune/ethtune/engine/metric"
@@ -275,7 +276,7 @@ func (s *session) report() {
 			return
 		case <-tick.C:
 		}
-		st := &Stats{Jitter: &metric.Hist{}}
+		st := &dialect.Stats{Jitter: &metric.Hist{}}
 		st.Load = s.ledger.Read(st.Jitter)
 		st.Mono = flow.Mono()
 		if st.Jitter.N() == 0 {
