@@ -84,7 +84,7 @@ func TestVersionMismatch(t *testing.T) {
 		bufio.NewReader(c).ReadString('\n')
 		fmt.Fprintf(c, `{"type":"hello","dialect":%q,"v":%d}`+"\n", dialectName, Version+1)
 	}()
-	_, err = Dial(context.Background(), l.Addr().String())
+	_, err = Dial(context.Background(), l.Addr().String(), Options{})
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %d", Version+1)) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
