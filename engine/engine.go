@@ -16,6 +16,9 @@ import (
 // errClosed is what an Engine answers after Close.
 var errClosed = errors.New("engine is closed")
 
+// ErrDismissed is why an Engine ended whose server did not want it any longer.
+var ErrDismissed = dialect.ErrDismissed
+
 // Engine is the near end of traffic with one peer. Its methods may be called by any goroutine.
 type Engine struct {
 	addr    string

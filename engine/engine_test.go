@@ -24,6 +24,11 @@ func need(t testing.TB, ok bool, reason string) {
 	t.Skip(reason)
 }
 
+// serveNative is a Server of the native dialect alone.
+func serveNative(addr string) (*Server, error) {
+	return Listen(metric.Serve{Native: addr}, metric.NewFeed())
+}
+
 // rigged is an Engine against a Server, and a reader of its feed.
 type rigged struct {
 	*Engine
@@ -178,7 +183,7 @@ func tour(t *testing.T, addr string) {
 func TestLoopback(t *testing.T) {
 	fds, procs, threads := descriptors(), runtime.NumGoroutine(), runtime.GOMAXPROCS(0)
 	for _, c := range []struct{ listen, dial string }{{":0", "127.0.0.1"}, {"[::1]:0", "::1"}} {
-		s, err := Listen(c.listen)
+		s, err := serveNative(c.listen)
 		if err != nil {
 			need(t, false, "cannot listen on "+c.listen+": "+err.Error())
 		}
@@ -198,7 +203,7 @@ func TestLoopback(t *testing.T) {
 
 // BenchmarkTick is one tick of the sampler, of a session with four streams each way.
 func BenchmarkTick(b *testing.B) {
-	s, err := Listen("127.0.0.1:0")
+	s, err := serveNative("127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}

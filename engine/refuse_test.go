@@ -11,7 +11,7 @@ import (
 
 // What a kernel refuses is an error in its words, at whichever end, and the old load goes on.
 func TestRefusal(t *testing.T) {
-	s, err := Listen("127.0.0.1:0")
+	s, err := serveNative("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,12 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestListenNamesTheAddress(t *testing.T) {
-	s, err := Listen("127.0.0.1:0")
+	s, err := serveNative("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := Listen(s.Addr()); err == nil || !strings.Contains(err.Error(), s.Addr()) {
+	if _, err := serveNative(s.Addr()); err == nil || !strings.Contains(err.Error(), s.Addr()) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,22 +1,109 @@
 package engine
 
-import "github.com/ethtune/ethtune/engine/internal/dialect/native"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-// Server answers engines on one TCP and UDP port. It measures for them and never starts anything by itself.
-type Server struct{ s *native.Server }
+	"github.com/ethtune/ethtune/engine/internal/dialect"
+	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/metric"
+)
 
-// Listen serves on addr, host:port, until Close. An empty host is every address, port 0 is any free port. What cannot be
-// bound is an error that names the address.
-func Listen(addr string) (*Server, error) {
-	s, err := native.Listen(addr)
-	if err != nil {
-		return nil, err
-	}
-	return &Server{s}, nil
+// Server answers engines and the programs whose dialects it speaks. It measures for them and never starts anything by
+// itself.
+type Server struct {
+	house   dialect.House
+	feed    *metric.Feed
+	speaks  []listener
+	serving []metric.Listening
+	quit    chan struct{}
+	done    chan struct{}
 }
 
-// Addr is the address that is served.
-func (s *Server) Addr() string { return s.s.Addr() }
+// listener is the server of one dialect.
+type listener interface {
+	Addr() string
+	Close() error
+}
+
+// guestInterval is how often the guests are told of.
+const guestInterval = time.Second
+
+// Listen serves as s says until Close. A dialect whose port cannot be had is left out, which Serving tells; with none left
+// it is an error. Guests are told of in feed, which stays the caller's: as they come and go, and each second.
+func Listen(s metric.Serve, feed *metric.Feed) (*Server, error) {
+	srv := &Server{feed: feed, quit: make(chan struct{}), done: make(chan struct{})}
+	srv.house.Rules = s.Rules
+	srv.house.Told = func(g metric.Guest) { feed.Put(&g) }
+	var errs []error
+	for _, l := range []struct {
+		dialect, addr string
+		listen        func(addr string, h *dialect.House) (listener, error)
+	}{
+		{native.Name, s.Native, func(a string, h *dialect.House) (listener, error) { return native.Listen(a, h) }},
+	} {
+		if l.addr == "" {
+			continue
+		}
+		got, err := l.listen(l.addr, &srv.house)
+		told := metric.Listening{Dialect: l.dialect, Addr: l.addr}
+		if err != nil {
+			told.Skipped = strings.ReplaceAll(err.Error(), "\n", "; ")
+			errs = append(errs, fmt.Errorf("%s: %w", l.dialect, err))
+		} else {
+			srv.speaks = append(srv.speaks, got)
+			told.Addr = got.Addr()
+		}
+		srv.serving = append(srv.serving, told)
+	}
+	if len(srv.speaks) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	go srv.report()
+	return srv, nil
+}
+
+// report tells of the guests.
+func (s *Server) report() {
+	defer close(s.done)
+	tick := time.NewTicker(guestInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-tick.C:
+			for _, g := range s.house.Guests() {
+				s.feed.Put(&g)
+			}
+		}
+	}
+}
+
+// Serving lists what was asked for, with the address that is served or why none is.
+func (s *Server) Serving() []metric.Listening { return s.serving }
+
+// Addr is the address of the first dialect that is served.
+func (s *Server) Addr() string { return s.speaks[0].Addr() }
+
+// Kick ends the session of the guest of that id; false where there is none.
+func (s *Server) Kick(id int, reason string) bool { return s.house.Kick(id, reason) }
 
 // Close ends every session and its traffic, and waits for both. It may be called twice.
-func (s *Server) Close() error { return s.s.Close() }
+func (s *Server) Close() error {
+	select {
+	case <-s.quit:
+		<-s.done
+		return nil
+	default:
+		close(s.quit)
+	}
+	<-s.done
+	var errs []error
+	for _, l := range s.speaks {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}

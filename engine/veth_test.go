@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if _, err := in.ReadString('\n'); err != nil {
 		os.Exit(1)
 	}
-	s, err := Listen(farIP + ":" + port)
+	s, err := serveNative(farIP + ":" + port)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -168,7 +168,7 @@ func (r *fakeRig) Close() error {
 // newBench is a Bench over two fake hosts. It is closed with the test.
 func newBench(t testing.TB) (*rig.Bench, *fakeRig) {
 	near, far, host := newFakeRig(knob.Near), newFakeRig(knob.Far), newFakeRig(knob.Host)
-	b := rig.NewBench(near, far, host, "10.0.0.2:5202")
+	b := rig.NewBench(near, far, host, rig.Peer{Addr: "10.0.0.2:5202"})
 	if _, err := b.Drive(context.Background(), metric.DefaultSpec()); err != nil {
 		t.Fatal(err)
 	}

@@ -199,6 +199,8 @@ type Granted struct {
 	// Fixed says of what the dialect cannot do or change while it runs why not, by the name it has in the Spec's JSON:
 	// "size", "far.sndbuf", "probe".
 	Fixed map[string]string `json:"fixed,omitempty"`
+	// Serving is what a server answers, and nothing else is there then.
+	Serving []Listening `json:"serving,omitempty"`
 }
 
 // GrantedSocket is one end of [Granted]. Buffers are as the kernel reports them: twice what was asked.

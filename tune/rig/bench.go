@@ -20,10 +20,10 @@ const WatchDepth = 200
 // carries one feed in which Frames, Notes, Marks and Verdicts stand in true order. Its methods may be called by any
 // goroutine.
 type Bench struct {
-	Near Rig    // drives the traffic
-	Far  Rig    // nil where the peer is not ours to turn
-	Host Rig    // the kernel that both ends share; nil where there is none, or it is the near end's own
-	Peer string // address:port that the near end drives traffic against
+	Near Rig  // drives the traffic
+	Far  Rig  // nil where the peer is not ours to turn
+	Host Rig  // the kernel that both ends share; nil where there is none, or it is the near end's own
+	Peer Peer // whom the near end drives traffic against
 
 	feed  *metric.Feed
 	pumps sync.WaitGroup
@@ -53,7 +53,7 @@ type knobAt struct {
 
 // NewBench makes a Bench of its Rigs, which it owns from then on. far and host may be nil. peer is where the near end
 // finds the far one.
-func NewBench(near, far, host Rig, peer string) *Bench {
+func NewBench(near, far, host Rig, peer Peer) *Bench {
 	b := &Bench{
 		Near: near, Far: far, Host: host, Peer: peer,
 		feed: metric.NewFeed(), done: make(chan struct{}), values: make(map[knobAt]string),

@@ -28,7 +28,7 @@ func newFake() *fakeRig {
 func (*fakeRig) Describe(context.Context) (Facts, error) { return Facts{}, nil }
 
 func (*fakeRig) Drive(_ context.Context, l Load) (metric.Granted, error) {
-	return metric.Granted{Dialect: l.Peer}, nil
+	return metric.Granted{Dialect: l.Peer.Addr}, nil
 }
 
 func (f *fakeRig) Read(context.Context) ([]knob.State, error) {
@@ -64,7 +64,7 @@ func (f *fakeRig) Close() error                              { f.feed.Close(); r
 func TestBenchRoutesNumbersAndUndoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := newFake(), newFake()
-		b := NewBench(near, far, nil, "peer:1")
+		b := NewBench(near, far, nil, Peer{Addr: "peer:1"})
 		ctx := t.Context()
 		w := b.Watch("test")
 		synctest.Wait()
@@ -136,7 +136,7 @@ func TestBenchRoutesNumbersAndUndoes(t *testing.T) {
 func TestBenchSaysWhoWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := newFake(), newFake()
-		b := NewBench(near, far, nil, "")
+		b := NewBench(near, far, nil, Peer{})
 		if b.Lost() != nil {
 			t.Error("lost too early")
 		}
@@ -153,7 +153,7 @@ func TestBenchSaysWhoWasLost(t *testing.T) {
 func TestBenchTurnThatGotNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near := newFake()
-		b := NewBench(near, nil, nil, "")
+		b := NewBench(near, nil, nil, Peer{})
 		defer b.Close(t.Context())
 		near.fail = ErrLost
 		marks, err := b.Apply(t.Context(), knob.Plan{{Knob: "dev.mtu", Value: "9000"}})

@@ -5,6 +5,7 @@ package rig
 import (
 	"context"
 	"errors"
+	"net/netip"
 
 	"github.com/ethtune/ethtune/engine/metric"
 	"github.com/ethtune/ethtune/tune/knob"
@@ -32,10 +33,19 @@ type Facts struct {
 
 // Load is what a Rig is asked to do with traffic. With nothing in it, it stops.
 type Load struct {
-	Reopen bool        `json:"reopen,omitempty"` // open the streams of the running load anew
-	Serve  string      `json:"serve,omitempty"`  // answer the native dialect on this address:port
-	Peer   string      `json:"peer,omitempty"`   // drive traffic against this address:port
-	Spec   metric.Spec `json:"spec,omitzero"`
+	Reopen bool          `json:"reopen,omitempty"` // open the streams of the running load anew
+	Serve  *metric.Serve `json:"serve,omitempty"`  // answer peers
+	Kick   int           `json:"kick,omitempty"`   // end the session of this guest
+	Peer   Peer          `json:"peer,omitzero"`    // drive traffic against this one
+	Spec   metric.Spec   `json:"spec,omitzero"`
+}
+
+// Peer is whom a Rig drives traffic against.
+type Peer struct {
+	Addr    string     `json:"addr"`              // host:port
+	Dialect string     `json:"dialect,omitempty"` // native, iperf3 or iperf2; empty = what it answers
+	Bind    netip.Addr `json:"bind,omitzero"`     // local address of every socket
+	Key     []byte     `json:"key,omitempty"`     // secret shared with a native server
 }
 
 // Rig is one host. All methods may be called by any goroutine; none draws anything. A method that gets no answer returns

@@ -14,22 +14,10 @@ import (
 // ErrFull is what a guest is told who comes when as many are there as the rules allow.
 var ErrFull = errors.New("the server is busy")
 
-// Rules are what a server lets its guests do. The zero Rules let them do everything.
-type Rules struct {
-	Sessions int           // at once; 0 = [MaxSessions]
-	Rate     int64         // bit/s that a guest may ask a stream of this end to send; 0 = any
-	Time     time.Duration // that a session may take; 0 = any
-	Key      []byte        // shared secret of the native dialect; empty = none is asked for
-	Once     bool          // nobody is let in after the first
-}
-
-// MaxSessions bounds the guests of one process, whatever the rules say.
-const MaxSessions = 64
-
 // House is where all servers of one process receive their guests. The zero House is ready, has no rules, and is nobody's
 // to close. Its methods may be called by any goroutine.
 type House struct {
-	Rules Rules
+	Rules metric.Rules
 	// Told, if set, hears of every guest that comes in and goes. It must not wait.
 	Told func(metric.Guest)
 
@@ -58,9 +46,9 @@ type Guest struct {
 // Enter lets g in, or says why not with an error that is [ErrFull]. Each guest that was let in must Leave.
 func (h *House) Enter(g *Guest) error {
 	h.mu.Lock()
-	limit := min(h.Rules.Sessions, MaxSessions)
+	limit := min(h.Rules.Sessions, metric.MaxSessions)
 	if limit <= 0 {
-		limit = MaxSessions
+		limit = metric.MaxSessions
 	}
 	switch {
 	case h.Rules.Once && h.last > 0:

@@ -18,7 +18,7 @@ func guest(kicked *[]string) *Guest {
 
 func TestHouseIsFull(t *testing.T) {
 	var events, kicked []string
-	h := &House{Rules: Rules{Sessions: 2}, Told: func(g metric.Guest) { events = append(events, g.Event) }}
+	h := &House{Rules: metric.Rules{Sessions: 2}, Told: func(g metric.Guest) { events = append(events, g.Event) }}
 	a, b := guest(&kicked), guest(&kicked)
 	for _, g := range []*Guest{a, b} {
 		if err := h.Enter(g); err != nil {
@@ -48,7 +48,7 @@ func TestHouseIsFull(t *testing.T) {
 
 func TestHouseServesOnce(t *testing.T) {
 	var kicked []string
-	h := &House{Rules: Rules{Once: true}}
+	h := &House{Rules: metric.Rules{Once: true}}
 	g := guest(&kicked)
 	if err := h.Enter(g); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestHouseServesOnce(t *testing.T) {
 func TestHouseClosesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kicked := make(chan string, 1)
-		h := &House{Rules: Rules{Time: time.Minute}}
+		h := &House{Rules: metric.Rules{Time: time.Minute}}
 		g := &Guest{Load: &flow.Ledger{}, Kick: func(reason string) { kicked <- reason }}
 		if err := h.Enter(g); err != nil {
 			t.Fatal(err)

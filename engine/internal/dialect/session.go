@@ -12,6 +12,9 @@ import (
 // what else can be done.
 var ErrCannot = errors.New("not in this dialect")
 
+// ErrDismissed is why a Session ended that the server did not want any longer. Nobody is to come back by himself.
+var ErrDismissed = errors.New("the server ended the session")
+
 // Hooks are how a Session tells its engine what happens. They may be called by any goroutine, not after Close, and not with
 // a lock held that another method of the Session takes.
 type Hooks struct {

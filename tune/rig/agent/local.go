@@ -147,15 +147,12 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 	switch {
 	case l.closed:
 		return metric.Granted{}, fmt.Errorf("%w: it is closed", rig.ErrLost)
-	case load.Serve != "":
-		if l.server != nil {
-			return metric.Granted{}, fmt.Errorf("%w: it serves on %s already", rig.ErrInput, l.server.Addr())
+	case load.Serve != nil:
+		return l.serve(*load.Serve)
+	case load.Kick != 0:
+		if l.server == nil || !l.server.Kick(load.Kick, "the operator of the server ended the session") {
+			return metric.Granted{}, fmt.Errorf("%w: there is no guest %d", rig.ErrInput, load.Kick)
 		}
-		s, err := engine.Listen(load.Serve)
-		if err != nil {
-			return metric.Granted{}, err
-		}
-		l.server = s
 		return metric.Granted{}, nil
 	case load.Reopen:
 		e, err := l.runningLocked(ctx)
@@ -163,7 +160,7 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 			return metric.Granted{}, err
 		}
 		return e.Reopen(ctx)
-	case load.Peer == "":
+	case load.Peer.Addr == "":
 		if l.eng == nil {
 			return metric.Granted{}, nil
 		}
@@ -177,12 +174,34 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 		return metric.Granted{}, err
 	}
 	if e == nil {
-		if e, err = engine.Dial(ctx, load.Peer, engine.Options{}, l.feed); err != nil {
-			return metric.Granted{}, fmt.Errorf("%w: %w", rig.ErrPeer, err)
+		if e, err = l.dial(ctx, load.Peer); err != nil {
+			return metric.Granted{}, err
 		}
 		l.setEngine(e)
 	}
 	return e.Drive(ctx, load.Spec)
+}
+
+// serve answers peers. The caller holds mu.
+func (l *Local) serve(s metric.Serve) (metric.Granted, error) {
+	if l.server != nil {
+		return metric.Granted{}, fmt.Errorf("%w: it serves on %s already", rig.ErrInput, l.server.Addr())
+	}
+	srv, err := engine.Listen(s, l.feed)
+	if err != nil {
+		return metric.Granted{}, fmt.Errorf("%w: %w", rig.ErrPeer, err)
+	}
+	l.server = srv
+	return metric.Granted{Serving: srv.Serving()}, nil
+}
+
+// dial reaches the peer.
+func (l *Local) dial(ctx context.Context, p rig.Peer) (*engine.Engine, error) {
+	e, err := engine.Dial(ctx, p.Addr, engine.Options{Dialect: p.Dialect, Bind: p.Bind, Key: p.Key}, l.feed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", rig.ErrPeer, err)
+	}
+	return e, nil
 }
 
 // engine is the running one, or nil.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +31,7 @@ func (l *Local) lookAfter(e *engine.Engine) {
 	<-e.Done()
 	tick := time.NewTicker(reviveEvery)
 	defer tick.Stop()
-	for e.Err() != nil && l.engine() == e {
+	for e.Err() != nil && !errors.Is(e.Err(), engine.ErrDismissed) && l.engine() == e {
 		ctx, cancel := context.WithTimeout(l.life, reviveWithin)
 		next, err := e.Redial(ctx)
 		cancel()

@@ -21,6 +21,10 @@ type driving struct {
 	load rig.Load
 }
 
+func serveAt(addr string) (*engine.Server, error) {
+	return engine.Listen(metric.Serve{Native: addr}, metric.NewFeed())
+}
+
 func newDriving(t *testing.T) *driving {
 	t.Helper()
 	l, err := NewLocal(Options{})
@@ -29,11 +33,11 @@ func newDriving(t *testing.T) *driving {
 	}
 	t.Cleanup(func() { l.Close() })
 	d := &driving{Local: l, t: t, read: l.Watch("test")}
-	if d.peer, err = engine.Listen("127.0.0.1:0"); err != nil {
+	if d.peer, err = serveAt("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.peer.Close() })
-	d.load = rig.Load{Peer: d.peer.Addr(), Spec: metric.DefaultSpec()}
+	d.load = rig.Load{Peer: rig.Peer{Addr: d.peer.Addr()}, Spec: metric.DefaultSpec()}
 	if _, err := l.Drive(t.Context(), d.load); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +76,7 @@ func (d *driving) lose() {
 // comeBack lets the peer serve again where it did.
 func (d *driving) comeBack() {
 	d.t.Helper()
-	s, err := engine.Listen(d.load.Peer)
+	s, err := serveAt(d.load.Peer.Addr)
 	if err != nil {
 		d.t.Fatal(err)
 	}

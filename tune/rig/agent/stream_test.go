@@ -30,7 +30,7 @@ func (*fakeRig) Describe(context.Context) (rig.Facts, error) {
 }
 
 func (*fakeRig) Drive(_ context.Context, l rig.Load) (metric.Granted, error) {
-	if l.Peer == "" {
+	if l.Peer.Addr == "" {
 		return metric.Granted{}, fmt.Errorf("%w: connection refused", rig.ErrPeer)
 	}
 	return metric.Granted{Dialect: "native", Size: l.Spec.Size}, nil
@@ -98,7 +98,7 @@ func TestStreamCarriesEveryMethod(t *testing.T) {
 		if facts, _ := r.Describe(ctx); facts.Device != "etn0" {
 			t.Errorf("facts %+v", facts)
 		}
-		g, err := r.Drive(ctx, rig.Load{Peer: "x", Spec: metric.Spec{Size: 7}})
+		g, err := r.Drive(ctx, rig.Load{Peer: rig.Peer{Addr: "x"}, Spec: metric.Spec{Size: 7}})
 		if err != nil || g.Size != 7 {
 			t.Errorf("drive: %+v %v", g, err)
 		}

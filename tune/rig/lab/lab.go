@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ethtune/ethtune/engine/metric"
 	"github.com/ethtune/ethtune/tune/rig"
 	"github.com/ethtune/ethtune/tune/rig/agent"
 	"golang.org/x/sys/unix"
@@ -118,7 +119,7 @@ func (p *process) bench(ctx context.Context, near, far net.Conn, o Options) (b *
 	if o.IPv6 {
 		peer = net.JoinHostPort(farIPv6, port)
 	}
-	if _, err := f.Drive(ctx, rig.Load{Serve: peer}); err != nil {
+	if _, err := f.Drive(ctx, rig.Load{Serve: &metric.Serve{Native: peer}}); err != nil {
 		return nil, err
 	}
 	var host rig.Rig
@@ -129,7 +130,7 @@ func (p *process) bench(ctx context.Context, near, far net.Conn, o Options) (b *
 		}
 		host = h
 	}
-	return rig.NewBench(&end{Remote: n, p: p}, &end{Remote: f, p: p}, host, peer), nil
+	return rig.NewBench(&end{Remote: n, p: p}, &end{Remote: f, p: p}, host, rig.Peer{Addr: peer, Dialect: "native"}), nil
 }
 
 // end is an agent of the lab. Its Close waits until the processes are gone, once both streams are closed.

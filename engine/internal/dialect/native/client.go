@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"crypto/hmac"
 	"errors"
 	"fmt"
 	"net"
@@ -36,6 +37,7 @@ type Client struct {
 	err     error
 	wg      sync.WaitGroup
 	closing bool
+	kicked  string // what the server said when it ended the session
 }
 
 // Options is how a client reaches its server. The zero Options will do.
@@ -64,7 +66,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	}
 	remote := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 	c.peer = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
-	if err := c.greet(); err != nil {
+	if err := c.greet(o.Key); err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("talk to %s: %w", addr, err)
 	}
@@ -73,20 +75,33 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// greet exchanges hellos.
-func (c *Client) greet() error {
-	if err := c.ctl.send(&line{Type: typeHello, Proto: dialectName, V: Version}); err != nil {
+// greet exchanges hellos, and proofs where there is a key: a server that does not have it is not the one that was meant.
+func (c *Client) greet(key []byte) error {
+	nonce := newNonce()
+	if err := c.ctl.send(&line{Type: typeHello, Proto: dialectName, V: Version, Nonce: nonce}); err != nil {
 		return err
 	}
 	l, err := c.ctl.receive()
 	if err != nil {
 		return fmt.Errorf("it does not answer as ethtune serve does: %w", err)
 	}
+	want := ""
+	if l.Type == typeAsk {
+		if l, want, err = c.answer(l, nonce, key); err != nil {
+			return err
+		}
+	}
 	if l.Type == typeRefused {
 		return errors.New(l.Error)
 	}
 	if err := l.checkHello(); err != nil {
 		return err
+	}
+	switch {
+	case len(key) > 0 && want == "":
+		return errors.New("the server asks for no key, and so did not prove that it has this one: leave --key-file out to trust it")
+	case !hmac.Equal([]byte(l.Proof), []byte(want)):
+		return errKey
 	}
 	c.token, err = l.token()
 	return err
@@ -124,7 +139,11 @@ func (c *Client) read() {
 		l, err := c.ctl.receive()
 		c.mu.Lock()
 		if err != nil {
-			if !c.closing {
+			switch {
+			case c.closing:
+			case c.kicked != "":
+				c.err = fmt.Errorf("%w: %s", dialect.ErrDismissed, c.kicked)
+			default:
 				c.err = fmt.Errorf("%w: %s: %w", ErrEnded, c.peer, err)
 			}
 			c.mu.Unlock()
@@ -139,6 +158,9 @@ func (c *Client) read() {
 				c.stats = append(c.stats, l.Stats)
 			}
 		case typeDone, typeRefused:
+			if l.N == 0 {
+				c.kicked = l.Error
+			}
 			if w := c.waits[l.N]; w != nil {
 				delete(c.waits, l.N)
 				w <- l

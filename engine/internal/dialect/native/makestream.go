@@ -68,7 +68,7 @@ func (s *session) adopt(spec StreamSpec, a arrival) (*Grant, error) {
 	if err := e.join(&s.ledger, spec.Dir == metric.In); err != nil {
 		return nil, err
 	}
-	s.open[spec.ID] = true
+	s.open[spec.ID] = spec
 	return g, nil
 }
 

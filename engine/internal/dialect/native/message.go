@@ -20,8 +20,7 @@ const dialectName = "ethtune"
 const (
 	maxLine     = 64 << 10
 	maxStreams  = 2*metric.MaxStreams*2 + 1 // both directions, twice while a load is replaced, and the probe
-	maxSessions = 64
-	maxGreeting = 256 // connections that have not yet said what they are
+	maxGreeting = 256                       // connections that have not yet said what they are
 
 	greetTimeout  = 5 * time.Second  // to say it
 	silence       = 10 * time.Second // of the near end, after which the far end gives up
@@ -35,16 +34,18 @@ const (
 
 // Types of control lines.
 const (
-	typeHello   = "hello"   // both ways, first
-	typeOpen    = "open"    // request: expect the stream
-	typeJoin    = "join"    // request: answer once the stream is there, with what was granted
-	typeStart   = "start"   // request: let what was opened run
-	typeAim     = "aim"     // request: new rate of the far senders, and new calls of the far streams
-	typeRenew   = "renew"   // request: begin streams with the buffers that the kernel gives now
-	typeClose   = "close"   // request: end streams
-	typeDone    = "done"    // answer
-	typeRefused = "refused" // answer, with the reason
-	typeStats   = "stats"   // far to near
+	typeHello   = "hello"     // both ways, first
+	typeAsk     = "challenge" // far to near, before its hello: prove that you have the key
+	typeProve   = "prove"     // the answer
+	typeOpen    = "open"      // request: expect the stream
+	typeJoin    = "join"      // request: answer once the stream is there, with what was granted
+	typeStart   = "start"     // request: let what was opened run
+	typeAim     = "aim"       // request: new rate of the far senders, and new calls of the far streams
+	typeRenew   = "renew"     // request: begin streams with the buffers that the kernel gives now
+	typeClose   = "close"     // request: end streams
+	typeDone    = "done"      // answer
+	typeRefused = "refused"   // answer, with the reason
+	typeStats   = "stats"     // far to near
 	typeBeat    = "beat"
 )
 
@@ -57,6 +58,8 @@ type line struct {
 	N      uint64         `json:"n,omitempty"`       // number of a request, repeated in its answer
 	Proto  string         `json:"dialect,omitempty"` // hello
 	V      int            `json:"v,omitempty"`       // hello
+	Nonce  string         `json:"nonce,omitempty"`   // hello, near to far: 16 random bytes; challenge, far to near: the same
+	Proof  string         `json:"proof,omitempty"`   // prove, near to far; hello, far to near
 	Token  string         `json:"token,omitempty"`   // hello, far to near
 	Stream *StreamSpec    `json:"stream,omitempty"`  // open
 	ID     uint32         `json:"id,omitempty"`      // join

@@ -15,12 +15,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 )
 
 // Server answers the native dialect on one TCP and UDP port.
 type Server struct {
-	addr net.Addr // of both
-	udp  *net.UDPConn
+	house *dialect.House
+	addr  net.Addr // of both
+	udp   *net.UDPConn
 
 	mu       sync.Mutex
 	tcp      *net.TCPListener
@@ -33,9 +36,9 @@ type Server struct {
 // portTries is how often a free TCP port is looked for whose UDP twin is free as well.
 const portTries = 16
 
-// Listen serves on addr, host:port with a literal address, until Close. Port 0 is any free one.
-func Listen(addr string) (*Server, error) {
-	s := &Server{sessions: make(map[token]*session), greeting: make(map[net.Conn]struct{})}
+// Listen serves the guests of house on addr, host:port with a literal address, until Close. Port 0 is any free one.
+func Listen(addr string, house *dialect.House) (*Server, error) {
+	s := &Server{house: house, sessions: make(map[token]*session), greeting: make(map[net.Conn]struct{})}
 	var err error
 	for range portTries {
 		if err = s.bind(addr); err == nil || !errors.Is(err, unix.EADDRINUSE) || !anyPort(addr) {
@@ -177,7 +180,7 @@ func (s *Server) welcome(c *net.TCPConn) {
 	if ss == nil {
 		return
 	}
-	ss.serve()
+	ss.guest.Leave(ss.serve())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, ss.token)
@@ -225,16 +228,24 @@ func (s *Server) admit(c *net.TCPConn, first []byte) *session {
 		_ = ctl.send(&line{Type: typeHello, Proto: dialectName, V: Version})
 		return nil
 	}
-	ss := newSession(ctl)
+	ss := newSession(ctl, s.house.Rules.RateBps)
 	ss.renew = s.renew
+	ss.proof, err = prove(ctl, l, s.house.Rules.Key)
+	if err == nil {
+		err = s.house.Enter(ss.guest)
+	}
+	if err != nil {
+		_ = ctl.send(&line{Type: typeRefused, Error: err.Error()})
+		return nil
+	}
 	s.mu.Lock()
-	full := s.closed || len(s.sessions) >= maxSessions
-	if !full {
+	closed := s.closed
+	if !closed {
 		s.sessions[ss.token] = ss
 	}
 	s.mu.Unlock()
-	if full {
-		_ = ctl.send(&line{Type: typeRefused, Error: fmt.Sprintf("the peer already has %d sessions", maxSessions)})
+	if closed {
+		ss.guest.Leave("the server ended")
 		return nil
 	}
 	return ss

@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
 func serve(t testing.TB) *Server {
 	t.Helper()
-	s, err := Listen("127.0.0.1:0")
+	s, err := Listen("127.0.0.1:0", &dialect.House{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestLocalIsWhatTheNearEndDialled(t *testing.T) {
 
 // A server that listens anew keeps its port and its sessions, and a second server is still told that the port is taken.
 func TestRenew(t *testing.T) {
-	s, err := Listen("127.0.0.1:0")
+	s, err := Listen("127.0.0.1:0", &dialect.House{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestRenew(t *testing.T) {
 			t.Errorf("a stream after renewal: %v", err)
 		}
 	}
-	if other, err := Listen(s.Addr()); err == nil {
+	if other, err := Listen(s.Addr(), &dialect.House{}); err == nil {
 		other.Close()
 		t.Error("two servers have one port")
 	}

@@ -3,7 +3,9 @@ package native
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -19,21 +21,24 @@ import (
 
 // session is the far end of one control connection.
 type session struct {
-	renew  func() error // of the Server: what listens anew
-	ctl    *control
-	token  token
-	ledger flow.Ledger
-	drops  *host.Softnet
-	wg     sync.WaitGroup
-	done   chan struct{}
+	guest   *dialect.Guest
+	proof   string       // of the key, where one is asked for
+	maxRate int64        // bit/s of each stream that this end sends; 0 = any
+	renew   func() error // of the Server: what listens anew
+	ctl     *control
+	token   token
+	ledger  flow.Ledger
+	drops   *host.Softnet
+	wg      sync.WaitGroup
+	done    chan struct{}
 
 	waiting atomic.Int32 // requests answered later
 
 	mu      sync.Mutex
 	expects map[uint32]*expected
-	open    map[uint32]bool // streams in the ledger
+	open    map[uint32]StreamSpec // streams in the ledger
 	probes  map[uint32]*flow.Reflector
-	ended   bool
+	kicked  string // why the server ended it
 }
 
 // expected is a stream that was asked for and has not joined.
@@ -60,33 +65,44 @@ func (e *expected) drop() {
 	}
 }
 
-func newSession(ctl *control) *session {
+func newSession(ctl *control, maxRate int64) *session {
 	s := &session{
 		ctl:     ctl,
+		maxRate: maxRate,
 		done:    make(chan struct{}),
 		expects: make(map[uint32]*expected),
-		open:    make(map[uint32]bool),
+		open:    make(map[uint32]StreamSpec),
 		probes:  make(map[uint32]*flow.Reflector),
 	}
 	_, _ = rand.Read(s.token[:]) // documented never to fail
+	s.guest = &dialect.Guest{Dialect: Name, Peer: ctl.conn.RemoteAddr().String(), Load: &s.ledger, Kick: s.kick}
 	return s
 }
 
-// serve answers until the control connection ends or falls silent.
-func (s *session) serve() {
+// kick ends the session, and tells the near end why.
+func (s *session) kick(reason string) {
+	s.mu.Lock()
+	s.kicked = reason
+	s.mu.Unlock()
+	_ = s.ctl.send(&line{Type: typeRefused, Error: reason}) // of no request, so it is of all
+	_ = s.ctl.conn.Close()
+}
+
+// serve answers until the control connection ends or falls silent, and returns why it did where that is not as it should.
+func (s *session) serve() string {
 	defer s.end()
 	s.ctl.patient = silence
 	s.drops = host.OpenSoftnet(host.Root)
 	defer s.drops.Close()
-	hello := &line{Type: typeHello, Proto: dialectName, V: Version, Token: hex.EncodeToString(s.token[:])}
-	if s.ctl.send(hello) != nil {
-		return
+	hello := &line{Type: typeHello, Proto: dialectName, V: Version, Token: hex.EncodeToString(s.token[:]), Proof: s.proof}
+	if err := s.ctl.send(hello); err != nil {
+		return err.Error()
 	}
 	s.wg.Go(s.report)
 	for {
 		l, err := s.ctl.receive()
 		if err != nil {
-			return
+			return s.reason(err)
 		}
 		switch l.Type {
 		case typeJoin:
@@ -104,6 +120,19 @@ func (s *session) serve() {
 			s.answer(l, s.renew())
 		}
 	}
+}
+
+// reason is why a session ended whose control connection answers err; empty where the near end closed it.
+func (s *session) reason(err error) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.kicked != "":
+		return s.kicked
+	case errors.Is(err, io.EOF):
+		return ""
+	}
+	return err.Error()
 }
 
 func (s *session) answer(l *line, err error) {
@@ -149,7 +178,54 @@ func (s *session) aim(l *line) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
+	if _, in, _ := s.load(); in > 0 {
+		if err := s.slowEnough(l.Rate); err != nil {
+			return err
+		}
+	}
 	return s.ledger.Aim(l.Rate, spec.FarCalls)
+}
+
+// load counts the streams of either direction.
+func (s *session) load() (out, in int, proto metric.Proto) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.open {
+		proto = st.Proto
+		if st.Dir == metric.In {
+			in++
+		} else {
+			out++
+		}
+	}
+	return out, in, proto
+}
+
+// describe keeps the server's list of guests up to date.
+func (s *session) describe() {
+	out, in, proto := s.load()
+	mode := metric.ModeOut
+	switch {
+	case out > 0 && in > 0:
+		mode = metric.ModeBoth
+	case in > 0:
+		mode = metric.ModeIn
+	}
+	s.guest.Describe(proto, mode, max(out, in))
+}
+
+// isOpen says whether the stream is in the ledger. The caller holds mu.
+func (s *session) isOpen(id uint32) bool {
+	_, ok := s.open[id]
+	return ok
+}
+
+// slowEnough checks a rate that this end is to send at against the server's rules.
+func (s *session) slowEnough(bps int64) error {
+	if s.maxRate > 0 && (bps == 0 || bps > s.maxRate) {
+		return fmt.Errorf("the server sends no stream faster than %d bit/s: ask for less with -b", s.maxRate)
+	}
+	return nil
 }
 
 // expect prepares for a stream.
@@ -157,13 +233,18 @@ func (s *session) expect(l *line) error {
 	if err := l.Stream.validate(); err != nil {
 		return err
 	}
+	if l.Stream.Dir == metric.In {
+		if err := s.slowEnough(l.Stream.Rate); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := l.Stream.ID
 	switch {
 	case len(s.expects)+len(s.open)+len(s.probes) >= maxStreams:
 		return fmt.Errorf("more than %d streams", maxStreams)
-	case s.expects[id] != nil || s.open[id] || s.probes[id] != nil:
+	case s.expects[id] != nil || s.isOpen(id) || s.probes[id] != nil:
 		return fmt.Errorf("stream %d exists", id)
 	}
 	s.expects[id] = &expected{spec: *l.Stream, arrived: make(chan arrival, 1), gone: make(chan struct{})}
@@ -222,6 +303,7 @@ func (s *session) join(l *line) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.describe()
 	return &line{Grant: g}, nil
 }
 
@@ -248,6 +330,7 @@ func (s *session) close(l *line) (*line, error) {
 		})
 	}
 	wg.Wait()
+	s.describe()
 	return out, nil
 }
 
