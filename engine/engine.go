@@ -41,9 +41,11 @@ type Engine struct {
 
 // Options is how an Engine reaches its peer. The zero Options find out what it speaks.
 type Options struct {
-	Dialect string     // native, iperf3 or iperf2; empty = what the peer answers
-	Bind    netip.Addr // local address of every socket; the zero Addr leaves it to the kernel
-	Key     []byte     // secret shared with a native server; empty = none
+	Dialect string        // native, iperf3 or iperf2; empty = what the peer answers
+	Bind    netip.Addr    // local address of every socket; the zero Addr leaves it to the kernel
+	Key     []byte        // secret shared with a native server; empty = none
+	Proto   metric.Proto  // of the load that will be driven first; an iperf2 server has one alone
+	Timeout time.Duration // of a connection; 0 = [connectTimeout]
 }
 
 // Dial connects to the peer at addr, host:port. No traffic flows until Drive. Frames and notes are put into feed, which

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
@@ -15,12 +16,15 @@ import (
 type traffic struct {
 	udp, reverse, bidir, ipv6, ipv4 bool
 	streams, probe                  int
-	rate, size, window              number
-	congestion                      string
+	rate, size, window, mss         number
+	congestion, affinity            string
+	tos                             string
+	noDelay, copyless, skipCopy     bool
+	precise                         bool
 }
 
 func (t *traffic) add(f *pflag.FlagSet) {
-	t.rate.base, t.size.base, t.window.base = 1000, 1024, 1024
+	t.rate.base, t.size.base, t.window.base, t.mss.base = 1000, 1024, 1024, 1024
 	f.BoolVarP(&t.udp, "udp", "u", false, "UDP instead of TCP")
 	f.BoolVarP(&t.reverse, "reverse", "R", false, "the far end sends")
 	f.BoolVar(&t.bidir, "bidir", false, "both ends send")
@@ -29,6 +33,13 @@ func (t *traffic) add(f *pflag.FlagSet) {
 	f.VarP(&t.size, "length", "l", "`bytes` a write or a datagram, K M are 1024-based")
 	f.VarP(&t.window, "window", "w", "socket buffers at both ends in `bytes`, K M are 1024-based; the kernel doubles it")
 	f.StringVarP(&t.congestion, "congestion", "C", "", "TCP congestion control `name` at both ends")
+	f.VarP(&t.mss, "set-mss", "M", "TCP maximum segment size in `bytes` at both ends")
+	f.BoolVarP(&t.noDelay, "no-delay", "N", false, "TCP_NODELAY at both ends")
+	f.StringVarP(&t.tos, "tos", "S", "", "IP type of service `byte`, 0 to 255, 0x and octal as in iperf3")
+	f.StringVarP(&t.affinity, "affinity", "A", "", "processors of the traffic threads, `NEAR[,FAR]`, each a number or a range such as 0-1")
+	f.BoolVarP(&t.copyless, "zerocopy", "Z", false, "TCP senders hand over pages instead of copying (vmsplice)")
+	f.BoolVar(&t.skipCopy, "skip-rx-copy", false, "TCP receivers have the kernel drop the bytes instead of copying")
+	f.BoolVar(&t.precise, "precise", false, "UDP senders spin before each datagram, at the price of a processor")
 	f.IntVar(&t.probe, "probe", metric.DefaultProbe, "echo datagrams `a second` that measure jitter, loss and RTT; 0 = none")
 	f.BoolVarP(&t.ipv6, "version6", "6", false, "run over IPv6")
 	f.BoolVarP(&t.ipv4, "version4", "4", false, "run over IPv4 (the default)")
@@ -67,7 +78,21 @@ func (t *traffic) spec() (metric.Spec, error) {
 	}
 	s.Streams, s.RateBps, s.Size, s.Probe = t.streams, t.rate.v, int(t.size.v), t.probe
 	sock := metric.Socket{SndBuf: int(t.window.v), RcvBuf: int(t.window.v), Congestion: t.congestion}
+	if t.udp && (t.mss.given || t.noDelay || t.copyless || t.skipCopy) {
+		return s, usage("-M, -N, -Z and --skip-rx-copy are TCP options; they do nothing with -u")
+	}
+	sock.MSS, sock.NoDelay = int(min(t.mss.v, math.MaxInt32)), t.noDelay
+	if t.tos != "" {
+		n, err := strconv.ParseUint(t.tos, 0, 8)
+		if err != nil {
+			return s, usage("-S %q: 0 to 255, 0x and octal are understood", t.tos)
+		}
+		sock.TOS = int(n)
+	}
 	s.Near, s.Far = sock, sock
+	if err := t.calls(&s); err != nil {
+		return s, err
+	}
 	if t.size.given && t.size.v == 0 {
 		return s, usage("-l 0: a write has at least 1 byte")
 	}
@@ -75,6 +100,21 @@ func (t *traffic) spec() (metric.Spec, error) {
 		return s, usage("%s", oneLine(err))
 	}
 	return s, nil
+}
+
+// calls fills in how the traffic threads of both ends work, and where.
+func (t *traffic) calls(s *metric.Spec) error {
+	c := metric.Calls{SkipCopy: t.skipCopy, Precise: t.precise}
+	if t.copyless {
+		c.Copy = metric.Vmsplice
+	}
+	s.NearCalls, s.FarCalls = c, c
+	near, far, both := strings.Cut(t.affinity, ",")
+	if strings.Contains(far, ",") || both && far == "" {
+		return usage("-A %q: NEAR or NEAR,FAR, each a number or a range such as 0-1", t.affinity)
+	}
+	s.NearCalls.Affinity, s.FarCalls.Affinity = near, far
+	return nil
 }
 
 // number is a flag of a whole number with a unit letter. K M G T count by base; Ki Mi Gi Ti always by 1024.

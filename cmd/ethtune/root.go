@@ -43,7 +43,7 @@ func newRoot() *cobra.Command {
 			if len(args) > 0 {
 				return usage("there is no command %q; try: ethtune lab, or ethtune --help", args[0])
 			}
-			return usage("which command? Probably: ethtune lab (a bench on this machine). All of them: ethtune --help")
+			return usage("which command? Probably: ethtune lab (a bench on this machine), or ethtune tune HOST. All of them: ethtune --help")
 		},
 		SilenceUsage:               true,
 		SilenceErrors:              true,
@@ -53,13 +53,16 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if c.Parent() == nil {
 			// iperf3's -s and -c were probably meant.
-			if strings.Contains(err.Error(), "'s' in -s") || strings.Contains(err.Error(), "'c' in -c") {
-				return usage("ethtune has commands where iperf3 has -s and -c; on this machine alone: ethtune lab")
+			switch {
+			case strings.Contains(err.Error(), "'s' in -s"):
+				return usage("ethtune has a command where iperf3 has -s: ethtune serve")
+			case strings.Contains(err.Error(), "'c' in -c"):
+				return usage("ethtune has commands where iperf3 has -c: ethtune tune HOST, or without a screen ethtune run HOST")
 			}
 		}
 		return usage("%s; see ethtune %s --help", err, strings.TrimPrefix(c.CommandPath(), "ethtune "))
 	})
-	root.AddCommand(labCommand(), runCommand(), knobCommand(), agentCommand(), versionCommand())
+	root.AddCommand(labCommand(), tuneCommand(), serveCommand(), runCommand(), knobCommand(), agentCommand(), versionCommand())
 	return root
 }
 

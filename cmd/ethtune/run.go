@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
-	"github.com/ethtune/ethtune/tune"
 	"github.com/ethtune/ethtune/tune/knob"
 	"github.com/ethtune/ethtune/tune/rig"
-	"github.com/ethtune/ethtune/tune/rig/lab"
 	"github.com/spf13/cobra"
 )
 
 // runOptions is a headless run, checked.
 type runOptions struct {
+	target   target
 	spec     metric.Spec
 	ipv6     bool
 	length   time.Duration // 0 = endless
 	interval time.Duration
 	turns    []turn
-	adjusted bool // an adjusted value is fine
-	restore  bool // put back first what crashed runs left
+	adjusted bool          // an adjusted value is fine
+	restore  bool          // put back first what crashed runs left
+	omit     time.Duration // at the start, left out of the totals and not printed
+	bytes    int64         // after which the run ends; 0 = by time
 }
 
 // runFlags is the flags of run beside those of the traffic.
@@ -34,6 +35,9 @@ type runFlags struct {
 	json, csv            bool
 	adjusted, helpFields bool
 	restoreFirst         bool
+	omit                 seconds
+	bytes                number
+	reach                reach
 }
 
 const (
@@ -45,26 +49,25 @@ const (
 func runCommand() *cobra.Command {
 	f := runFlags{length: seconds(defaultLength), interval: seconds(defaultInterval)}
 	c := &cobra.Command{
-		Use:   "run lab",
+		Use:   "run lab|HOST[:PORT]",
 		Short: "Run traffic without a screen: a line an interval, or --json, or --csv",
 		Example: `  ethtune run lab -t 15 --set tso=off@5 --set tso=on@10
-  ethtune run lab --json -u -b 800M -w 4K`,
+  ethtune run lab --json -u -b 800M -w 4K
+  ethtune run 192.168.1.20 -R           # ethtune serve, iperf3 -s or iperf -s there`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.helpFields:
 			case len(args) != 1:
-				return usage("run needs one bench: ethtune run lab")
-			case args[0] != "lab":
-				return usage("run %s: this version has one bench, the lab on this machine: ethtune run lab", args[0])
+				return usage("run needs one bench: ethtune run lab, or ethtune run HOST")
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if f.helpFields {
 				_, err := io.WriteString(c.OutOrStdout(), jsonHelp)
 				return err
 			}
-			o, err := f.options()
+			o, err := f.options(c, args[0])
 			if err != nil {
 				return err
 			}
@@ -90,14 +93,18 @@ func runCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.adjusted, "accept-adjusted", false, "a value that the kernel adjusted is no failure")
 	c.Flags().BoolVar(&f.restoreFirst, "restore-first", false, "put back first what a run that crashed has left")
 	c.Flags().BoolVar(&f.helpFields, "help-json", false, "say what the fields of --json mean")
+	f.bytes.base = 1024
+	c.Flags().VarP(&f.bytes, "bytes", "n", "end once that many `bytes` have been sent instead of after -t, K M G are 1024-based")
+	c.Flags().VarP(&f.omit, "omit", "O", "leave out the first `seconds`, a TCP's slow start")
+	f.reach.add(c.Flags())
 	c.Flags().SortFlags = false
 	return c
 }
 
 // options checks everything before anything is started.
-func (f *runFlags) options() (runOptions, error) {
+func (f *runFlags) options(c *cobra.Command, name string) (runOptions, error) {
 	o := runOptions{ipv6: f.ipv6, length: time.Duration(f.length), interval: time.Duration(f.interval), adjusted: f.adjusted,
-		restore: f.restoreFirst}
+		restore: f.restoreFirst, omit: time.Duration(f.omit), bytes: f.bytes.v}
 	if f.json && f.csv {
 		return o, usage("--json and --csv exclude each other")
 	}
@@ -108,13 +115,25 @@ func (f *runFlags) options() (runOptions, error) {
 	if o.spec, err = f.traffic.spec(); err != nil {
 		return o, err
 	}
-	o.turns, err = parseTurns(f.sets, o.length)
+	if f.bytes.given {
+		if c.Flags().Changed("time") {
+			return o, usage("-n and -t exclude each other")
+		}
+		o.length = 0
+	}
+	if o.length > 0 {
+		o.length += o.omit
+	}
+	if o.turns, err = parseTurns(f.sets, o.length); err != nil {
+		return o, err
+	}
+	o.target, err = f.reach.target(c, name, f.ipv4, f.ipv6, o.turns)
 	return o, err
 }
 
 // headless opens the lab, runs, and puts everything back, whatever ended it. It prints an end also then.
 func headless(ctx context.Context, o runOptions, p printer) error {
-	b, err := openLab(ctx, o.ipv6)
+	b, err := o.target.open(ctx, o.ipv6)
 	if err != nil {
 		return err
 	}
@@ -132,11 +151,6 @@ func headless(ctx context.Context, o runOptions, p printer) error {
 	return errors.Join(runErr, endErr, printErr, r.refused())
 }
 
-// openLab opens a lab whose host-wide knobs are those of this host, written down for the length of the session.
-func openLab(ctx context.Context, ipv6 bool) (*rig.Bench, error) {
-	return lab.Open(ctx, lab.Options{IPv6: ipv6, Host: agentCommandLine("--host", "--journal", string(tune.KindSession))})
-}
-
 // headlessRun is one run.
 type headlessRun struct {
 	runOptions
@@ -146,6 +160,7 @@ type headlessRun struct {
 	totals map[metric.Dir]*metric.Merger
 	open   map[metric.Dir]*metric.Merger // the intervals not yet printed
 	now    float64
+	sent   float64 // bytes
 	marks  []metric.Mark
 }
 
@@ -232,14 +247,26 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 			if err := r.flush(ctx, r.interval); err != nil {
 				return err
 			}
-			if r.length > 0 && r.now >= r.length.Seconds()-shortInterval.Seconds()/2 {
+			if r.over() {
 				return nil
 			}
 			r.now = f.T
 		}
+		if f.T < r.omit.Seconds()+shortInterval.Seconds()/2 {
+			continue
+		}
+		r.sent += f.TxBps.Or(f.RxBps.Or(0)) * f.Span / 8
 		merge(r.open, f)
 		merge(r.totals, f)
 	}
+}
+
+// over says whether the run has had its time or its bytes.
+func (r *headlessRun) over() bool {
+	if r.bytes > 0 {
+		return r.sent >= float64(r.bytes)
+	}
+	return r.length > 0 && r.now >= r.length.Seconds()-shortInterval.Seconds()/2
 }
 
 // endedBy is the error of a run whose context is over; a signal is none.

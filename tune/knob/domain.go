@@ -21,7 +21,11 @@ const (
 	Choice             // one of Words
 	Name               // a kernel name of 1 to 15 of a-z 0-9 _ -
 	Vector             // three whole numbers that rise: MIN DEFAULT MAX
+	CPUs               // a list of processors as the kernel writes it, or AnyCPU
 )
+
+// AnyCPU is the value of a knob of kind CPUs that leaves the choice to the scheduler.
+const AnyCPU = "any"
 
 // maxText bounds a value, and maxWord a kernel name: TCP_CA_NAME_MAX of include/uapi/linux/tcp.h and IFNAMSIZ, which bounds
 // the name of a qdisc, are 16 with the NUL.
@@ -62,6 +66,22 @@ func DomainOf(name string) Domain {
 		d := number(metric.MinTCPSize, metric.MaxTCPSize)
 		d.Zero = "auto"
 		return d
+	case "engine.batch", "engine.gso":
+		d := number(1, metric.MaxBatch)
+		d.Zero = "auto"
+		return d
+	case "engine.gro":
+		return choice("auto", metric.On, metric.Off)
+	case "engine.affinity":
+		return Domain{Kind: CPUs}
+	case "socket.nodelay":
+		return Domain{Kind: Switch}
+	case "socket.maxseg":
+		d := number(metric.MinMSS, metric.MaxMSS)
+		d.Zero = "auto"
+		return d
+	case "socket.tos":
+		return number(0, 255)
 	case "engine.mode":
 		return choice(metric.ModeOut, metric.ModeIn, metric.ModeBoth)
 	case "engine.protocol":
@@ -113,6 +133,13 @@ func (d Domain) Canonical(text string) (string, error) {
 	case Name:
 		if len(text) > maxWord || !isBit(text) {
 			return "", fmt.Errorf("takes a name of 1 to %d of a-z 0-9 _ -, not %.40s", maxWord, quoteOdd(text))
+		}
+	case CPUs:
+		if text == AnyCPU {
+			return text, nil
+		}
+		if cpus, err := metric.ParseCPUs(text); err != nil || len(cpus) == 0 {
+			return "", fmt.Errorf("takes %s or a list of processors such as 2 or 0-1,4, not %.40s", AnyCPU, quoteOdd(text))
 		}
 	case Number:
 		return d.number(text)

@@ -18,7 +18,8 @@ func Settable(name string) (ok bool, why string) {
 	switch name {
 	case "dev.mtu", "dev.tx_queue_len",
 		"socket.sndbuf", "socket.rcvbuf", "socket.congestion",
-		"engine.rate", "engine.streams", "engine.size", "engine.mode", "engine.protocol":
+		"engine.rate", "engine.streams", "engine.size", "engine.mode", "engine.protocol",
+		"engine.batch", "engine.gso", "engine.gro", "engine.affinity", "socket.nodelay", "socket.maxseg", "socket.tos":
 		return true, ""
 	}
 	family := Family(name)

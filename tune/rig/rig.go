@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
 	"github.com/ethtune/ethtune/tune/knob"
@@ -42,10 +43,12 @@ type Load struct {
 
 // Peer is whom a Rig drives traffic against.
 type Peer struct {
-	Addr    string     `json:"addr"`              // host:port
+	Addr    string     `json:"addr"`              // host:port; port 0 = the dialect's own, whichever answers
 	Dialect string     `json:"dialect,omitempty"` // native, iperf3 or iperf2; empty = what it answers
 	Bind    netip.Addr `json:"bind,omitzero"`     // local address of every socket
 	Key     []byte     `json:"key,omitempty"`     // secret shared with a native server
+	// Timeout bounds how long a connection may take; 0 = 3 s.
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
 // Rig is one host. All methods may be called by any goroutine; none draws anything. A method that gets no answer returns

@@ -42,6 +42,7 @@ type Local struct {
 	facts  rig.Facts
 	feed   *metric.Feed
 	kernel *tune.Tuner
+	shared bool        // its interface is not the lab's own: what may cut a session is not turned
 	load   *tune.Tuner // knobs of the running load; they go with it and are never undone
 	addr   *addresses  // of the interface; nil where it has none
 	free   func() error
@@ -97,6 +98,7 @@ func NewLocal(o Options) (*Local, error) {
 	} else {
 		var end func() error
 		l.kernel, end = journaled(*o.Journal, o.Device, families)
+		l.shared = true
 		frees = append([]func() error{end}, frees...) // the session ends last, after all was put back
 	}
 	l.load = tune.New(loadFamilies(l)...)
@@ -174,7 +176,7 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 		return metric.Granted{}, err
 	}
 	if e == nil {
-		if e, err = l.dial(ctx, load.Peer); err != nil {
+		if e, err = l.dial(ctx, load.Peer, load.Spec.Proto); err != nil {
 			return metric.Granted{}, err
 		}
 		l.setEngine(e)
@@ -196,8 +198,8 @@ func (l *Local) serve(s metric.Serve) (metric.Granted, error) {
 }
 
 // dial reaches the peer.
-func (l *Local) dial(ctx context.Context, p rig.Peer) (*engine.Engine, error) {
-	e, err := engine.Dial(ctx, p.Addr, engine.Options{Dialect: p.Dialect, Bind: p.Bind, Key: p.Key}, l.feed)
+func (l *Local) dial(ctx context.Context, p rig.Peer, proto metric.Proto) (*engine.Engine, error) {
+	e, err := engine.Dial(ctx, p.Addr, engine.Options{Dialect: p.Dialect, Bind: p.Bind, Key: p.Key, Proto: proto, Timeout: p.Timeout}, l.feed)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", rig.ErrPeer, err)
 	}
@@ -217,6 +219,11 @@ func (l *Local) Read(ctx context.Context) ([]knob.State, error) {
 	if err != nil {
 		return states, err
 	}
+	for i := range states {
+		if ok, why := l.settable(states[i].Knob); !ok && states[i].Fixed == "" {
+			states[i].Fixed = why
+		}
+	}
 	more, err := l.load.Read(ctx)
 	return append(states, more...), err
 }
@@ -225,6 +232,10 @@ func (l *Local) Read(ctx context.Context) ([]knob.State, error) {
 func (l *Local) Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, error) {
 	var out []knob.Result
 	for _, s := range plan {
+		if ok, why := l.settable(s.Knob); !ok {
+			out = append(out, knob.Result{Setting: s, Outcome: knob.Refused, Reason: why, Denied: true})
+			continue
+		}
 		t := l.kernel
 		if knob.OfLoad(s.Knob) {
 			t = l.load
@@ -241,6 +252,14 @@ func (l *Local) Apply(ctx context.Context, plan knob.Plan) ([]knob.Result, error
 		}
 	}
 	return out, nil
+}
+
+// settable says whether the knob may be turned here, and why not.
+func (l *Local) settable(name string) (bool, string) {
+	if !l.shared {
+		return true, ""
+	}
+	return knob.SettableOutsideLab(name)
 }
 
 // Keep lets what was changed in the kernel stay.

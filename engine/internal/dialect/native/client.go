@@ -75,6 +75,16 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	return c, nil
 }
 
+// Who is the question what a server speaks, to which one of ours answers with a line, and no session. To an iperf3 server it
+// is a whole cookie.
+func Who() []byte {
+	b, err := (&line{Type: typeWho, Proto: dialectName, V: Version, Nonce: newNonce()}).encode()
+	if err != nil {
+		panic(err) // strings and a number always have a JSON form
+	}
+	return b
+}
+
 // greet exchanges hellos, and proofs where there is a key: a server that does not have it is not the one that was meant.
 func (c *Client) greet(key []byte) error {
 	nonce := newNonce()

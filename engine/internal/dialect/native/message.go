@@ -35,6 +35,7 @@ const (
 // Types of control lines.
 const (
 	typeHello   = "hello"     // both ways, first
+	typeWho     = "who"       // near to far, instead of a hello: only say what you are
 	typeAsk     = "challenge" // far to near, before its hello: prove that you have the key
 	typeProve   = "prove"     // the answer
 	typeOpen    = "open"      // request: expect the stream

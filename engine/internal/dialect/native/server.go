@@ -224,7 +224,7 @@ func (s *Server) admit(c *net.TCPConn, first []byte) *session {
 		return nil
 	}
 	if err := l.checkHello(); err != nil {
-		// Our own hello tells the other end what we are, and it words the mismatch itself.
+		// It may only want to know. Our own hello tells the other end what we are, and it words the mismatch itself.
 		_ = ctl.send(&line{Type: typeHello, Proto: dialectName, V: Version})
 		return nil
 	}

@@ -204,6 +204,9 @@ func (s *session) load() (out, in int, proto metric.Proto) {
 // describe keeps the server's list of guests up to date.
 func (s *session) describe() {
 	out, in, proto := s.load()
+	if out+in == 0 {
+		return // what it drove last says more
+	}
 	mode := metric.ModeOut
 	switch {
 	case out > 0 && in > 0:
