@@ -1,9 +1,6 @@
 package chart
 
-import (
-	"math"
-	"sort"
-)
+import "math"
 
 // Bin is what a stretch of time held. With N 0 nothing was measured and the values are NaN.
 type Bin struct {
@@ -45,18 +42,18 @@ func (a *acc) bin() Bin {
 // bins gathers into dst the bins first, first+1 ... of the given width in seconds. A bin between two samples that are
 // only late, not missing, takes the later one's value: samples at 10 Hz do not fall evenly into bins of 0.1 s.
 //
-// Widths of whole seconds are gathered from the seconds, which is a tenth of the work.
+// Widths of whole minutes are gathered from the minutes and those of whole seconds from the seconds: that is less work, and
+// they reach further back.
 func (s *Series) bins(dst []acc, first int64, width float64) {
 	clear(dst)
 	b := binner{dst: dst, late: 2.5 * s.every()}
 	// One sample before the first bin is wanted too, to know whether the first bins are only late.
-	if width >= 1 && width == math.Trunc(width) {
-		from, whole := int64(math.Floor(float64(first)*width)), int64(width)
-		i := sort.Search(s.seconds.len(), func(i int) bool { return s.seconds.at(i).number >= from })
-		for i = max(i-1, 0); i < s.seconds.len(); i++ {
-			sec := s.seconds.at(i)
-			if !b.put(floorDiv(sec.number, whole)-first, float64(sec.number), &sec.acc) {
-				return
+	if t := s.tier(width); t != nil {
+		whole := int64(width)
+		for i := max(t.search(float64(first)*width)-1, 0); i < t.len(); i++ {
+			sl := t.at(i)
+			if !b.put(floorDiv(sl.number*t.width, whole)-first, sl.begin(t.width), &sl.acc) {
+				break
 			}
 		}
 		return
@@ -69,6 +66,17 @@ func (s *Series) bins(dst []acc, first int64, width float64) {
 			return
 		}
 	}
+}
+
+// tier is the coarsest record of which bins of that width are made; nil where there is none but the samples.
+func (s *Series) tier(width float64) *tier {
+	switch {
+	case width < 1 || width != math.Trunc(width):
+		return nil
+	case math.Mod(width, float64(s.minutes.width)) == 0:
+		return &s.minutes
+	}
+	return &s.seconds
 }
 
 func floorDiv(a, b int64) int64 {

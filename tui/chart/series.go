@@ -5,36 +5,38 @@ import (
 	"sort"
 )
 
-// Series is a bounded record of samples, oldest dropped first: the last `keep` samples as they came, and whole seconds
-// further back for wide views. A sample that is NaN says that nothing was measured then. It belongs to one goroutine.
+// Series is a bounded record of samples that thins out by age: the last `keep` samples as they came, whole seconds further
+// back, and whole minutes for a week, each with its least, its most and its mean. A sample that is NaN says that nothing was
+// measured then. It belongs to one goroutine.
 type Series struct {
 	// Every is the usual distance of samples in seconds, 0.1 unless positive. A pause of more than 2.5 of it is a gap;
 	// anything shorter is a late sample.
 	Every float64
 
 	raw     ring[sample]
-	seconds ring[second]
+	seconds tier
+	minutes tier
 }
 
 type sample struct{ t, v float64 }
-
-// second is what one second held, its number being that of [index] at a width of 1 s.
-type second struct {
-	number int64
-	acc
-}
 
 // minKeep and maxKeep bound what a Series remembers; 1<<22 samples at 10 Hz are nearly five days.
 const (
 	minKeep = 16
 	maxKeep = 1 << 22
+	// keepMinutes is a week of them, in 400 KB.
+	keepMinutes = 7 * 24 * 60
 )
 
 // NewSeries returns an empty series that keeps the last `keep` samples (at least 16, at most 1<<22) and as many seconds as
-// a quarter of that: at 10 Hz, two and a half times as long. A full series takes 26 bytes a sample.
+// a quarter of that: at 10 Hz, two and a half times as long. A full series takes 26 bytes a sample, and those of the minutes.
 func NewSeries(keep int) *Series {
 	keep = min(max(keep, minKeep), maxKeep)
-	return &Series{raw: ring[sample]{keep: keep}, seconds: ring[second]{keep: max(keep/4, minKeep)}}
+	return &Series{
+		raw:     ring[sample]{keep: keep},
+		seconds: tier{width: 1, ring: ring[slot]{keep: max(keep/4, minKeep)}},
+		minutes: tier{width: 60, ring: ring[slot]{keep: keepMinutes}},
+	}
 }
 
 // Add appends a sample. Times must not decrease: a sample older than the last, or at no finite time, is dropped. A value
@@ -50,13 +52,8 @@ func (s *Series) Add(t, v float64) {
 		v = math.NaN()
 	}
 	s.raw.push(sample{t, v})
-
-	number, n := index(t, 1), s.seconds.len()
-	if n == 0 || s.seconds.at(n-1).number != number {
-		s.seconds.push(second{number: number})
-		n = s.seconds.len()
-	}
-	s.seconds.at(n - 1).add(v)
+	s.seconds.add(t, v)
+	s.minutes.add(t, v)
 }
 
 // Len is how many samples are kept, those that are NaN too.
@@ -97,14 +94,16 @@ func (s *Series) Range(dst []float64, from, to float64) []float64 {
 }
 
 // Span is the Bin of from <= t < to, for a reading under the cursor. Further back than single samples are kept, it is
-// that of the whole seconds that begin in the span.
+// that of the whole seconds that begin in the span, and further back than those of the minutes.
 func (s *Series) Span(from, to float64) Bin {
 	var a acc
 	if s.raw.len() > 0 && from < s.raw.at(0).t && s.raw.len() == s.raw.keep {
-		first := index(from, 1)
-		i := sort.Search(s.seconds.len(), func(i int) bool { return s.seconds.at(i).number >= first })
-		for ; i < s.seconds.len() && float64(s.seconds.at(i).number) < to; i++ {
-			a.merge(&s.seconds.at(i).acc)
+		t := &s.seconds
+		if t.forgets(from) {
+			t = &s.minutes
+		}
+		for i := t.search(from); i < t.len() && t.at(i).begin(t.width) < to; i++ {
+			a.merge(&t.at(i).acc)
 		}
 		return a.bin()
 	}
@@ -121,8 +120,13 @@ func (s *Series) search(t float64) int {
 
 // oldest is the time of the earliest thing that is kept.
 func (s *Series) oldest() (float64, bool) {
-	if s.seconds.len() == 0 {
+	switch {
+	case s.raw.len() == 0:
 		return 0, false
+	case s.raw.len() < s.raw.keep:
+		return s.raw.at(0).t, true
+	case s.seconds.len() < s.seconds.keep:
+		return s.seconds.oldest(), true
 	}
-	return min(s.raw.at(0).t, float64(s.seconds.at(0).number)), true
+	return s.minutes.oldest(), true
 }

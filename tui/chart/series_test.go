@@ -146,3 +146,33 @@ func TestGlyphs(t *testing.T) {
 		t.Error("emoji are glyphs")
 	}
 }
+
+// TestMinutes: what is too old for single samples and for seconds is still there by the minute, and no more is kept.
+func TestMinutes(t *testing.T) {
+	s := NewSeries(minKeep)
+	const days = 9
+	for sec := range days * 24 * 3600 {
+		s.Add(float64(sec), float64(sec%60))
+	}
+	if s.minutes.len() != keepMinutes || s.minutes.len() != s.minutes.keep {
+		t.Errorf("%d minutes are kept", s.minutes.len())
+	}
+	const week = 7 * 24 * 3600
+	from := float64(days*24*3600 - week + 600)
+	if b := s.Span(from, from+60); b.N != 60 || b.Min != 0 || b.Max != 59 || b.Mean != 29.5 {
+		t.Errorf("a minute of a week ago: %+v", b)
+	}
+	if b := s.Span(0, 60); b.N != 0 {
+		t.Errorf("the first minute is still there: %+v", b)
+	}
+	if at, ok := s.oldest(); !ok || at != float64(days*24*3600-week) {
+		t.Errorf("the oldest is of %v", at)
+	}
+	got := make([]acc, 3)
+	s.bins(got, int64(from)/120, 120)
+	for i, a := range got {
+		if a.n != 120 {
+			t.Errorf("bin %d: %+v", i, a)
+		}
+	}
+}

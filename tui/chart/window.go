@@ -23,7 +23,7 @@ type Window struct {
 const maxCells = 4096
 
 // zooms are the steps of [ZoomIn] and [ZoomOut] in seconds a dot.
-var zooms = [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60}
+var zooms = [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600}
 
 // ZoomIn returns the next finer number of seconds a dot.
 func ZoomIn(perDot float64) float64 {
