@@ -122,7 +122,7 @@ func TestWindow(t *testing.T) {
 	if from, to := w.Span(); from != 62 || to != 82 {
 		t.Errorf("scrolled back 20 s: %v to %v", from, to)
 	}
-	if ZoomIn(1) != 0.5 || ZoomOut(1) != 2 || ZoomIn(0.1) != 0.1 || ZoomOut(60) != 60 || ZoomIn(math.NaN()) != 0.1 {
+	if ZoomIn(1) != 0.5 || ZoomOut(1) != 2 || ZoomIn(0.1) != 0.1 || ZoomOut(60) != 120 || ZoomOut(600) != 600 || ZoomIn(math.NaN()) != 0.1 {
 		t.Error("zoom steps")
 	}
 }
