@@ -24,6 +24,7 @@ const (
 // there is no other; with both, the way in is the second trace of the bandwidth.
 type Scope struct {
 	bandwidth, jitter, loss trace
+	rate                    metric.Bandwidth
 	inward                  *chart.Series // bandwidth of the other direction
 	lost                    pool
 
@@ -129,12 +130,12 @@ func (s *Scope) frame(f *metric.Frame) {
 
 // bandwidthOf takes what arrived; a peer that cannot tell leaves what was acknowledged or sent, which is then said.
 func (s *Scope) bandwidthOf(f *metric.Frame) {
-	v, source := f.RxBps, "received"
-	if v.IsZero() && s.bandwidth.source != "received" && !f.TxBps.IsZero() {
-		v, source = f.TxBps, "sent"
-	}
-	if !v.IsZero() {
-		s.bandwidth.source = source
+	v, received := s.rate.Of(f)
+	switch {
+	case received:
+		s.bandwidth.source = "received"
+	case !v.IsZero():
+		s.bandwidth.source = "sent"
 	}
 	s.bandwidth.add(f.T, v.Float())
 }

@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (b *Bench) put(rec metric.Record) {
 	defer b.mu.Unlock()
 	if f, ok := rec.(*metric.Frame); ok {
 		b.clock.saw(time.Now(), f.T)
-		if bps, ok := f.RxBps.Get(); ok && bps > 0 {
+		if bps, ok := cmp.Or(f.RxBps, f.TxBps).Get(); ok && bps > 0 {
 			b.flowing = bps
 		}
 	}

@@ -35,6 +35,7 @@ type turn struct {
 // samples. It is not safe for concurrent use.
 type Judge struct {
 	samples []sample
+	rate    metric.Bandwidth
 	open    []*turn // oldest first; all but the newest are cut short by their follower
 	lastEnd float64 // last mark of the turn judged last
 	ever    bool
@@ -53,7 +54,8 @@ func (j *Judge) Add(rec metric.Record) []*Verdict {
 }
 
 func (j *Judge) frame(f *metric.Frame) {
-	s := sample{t: f.T, bps: f.RxBps.Float(), jitter: f.JitterMs.Float(), lost: f.Lost.Or(0), packets: f.Packets.Or(0)}
+	bps, _ := j.rate.Of(f)
+	s := sample{t: f.T, bps: bps.Float(), jitter: f.JitterMs.Float(), lost: f.Lost.Or(0), packets: f.Packets.Or(0)}
 	if n := len(j.samples); n > 0 && j.samples[n-1].t == f.T { // the other direction of the same tick
 		p := &j.samples[n-1]
 		p.bps = sumPresent(p.bps, s.bps)
