@@ -3,11 +3,15 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
+	"github.com/ethtune/ethtune/engine/internal/host"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -50,6 +54,7 @@ func Listen(s metric.Serve, feed *metric.Feed) (*Server, error) {
 		got, err := l.listen(l.addr, &srv.house)
 		told := metric.Listening{Dialect: l.dialect, Addr: l.addr}
 		if err != nil {
+			err = taken(l.addr, err)
 			told.Skipped = strings.ReplaceAll(err.Error(), "\n", "; ")
 			errs = append(errs, fmt.Errorf("%s: %w", l.dialect, err))
 		} else {
@@ -63,6 +68,20 @@ func Listen(s metric.Serve, feed *metric.Feed) (*Server, error) {
 	}
 	go srv.report()
 	return srv, nil
+}
+
+// taken adds to the error of a port that is in use who has it.
+func taken(addr string, err error) error {
+	_, text, splitErr := net.SplitHostPort(addr)
+	port, portErr := strconv.Atoi(text)
+	if !errors.Is(err, syscall.EADDRINUSE) || splitErr != nil || portErr != nil {
+		return err
+	}
+	owner := host.PortOwner(host.Root, port)
+	if owner == "" {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, owner)
 }
 
 // report tells of the guests.

@@ -179,7 +179,7 @@ func TestServeRules(t *testing.T) {
 	h.serve()
 	second := h.far.run("serve")
 	out, _ := second.CombinedOutput()
-	if second.ProcessState.ExitCode() != exitPeer || !bytes.Contains(out, []byte("5202")) {
+	if second.ProcessState.ExitCode() != exitPeer || !bytes.Contains(out, []byte("5202")) || !bytes.Contains(out, []byte(", pid ")) {
 		t.Errorf("a second server: exit %d, %s", second.ProcessState.ExitCode(), out)
 	}
 }
