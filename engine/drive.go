@@ -211,12 +211,12 @@ func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []s
 func (e *Engine) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.started.IsZero() {
-		e.started = time.Now()
-	}
 	if !e.flowing {
 		e.flowing = true
-		e.measures.begin()
+		e.measures.begin(e.dev)
+	}
+	if e.started.IsZero() {
+		e.started = time.Now()
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
 	"github.com/ethtune/ethtune/engine/internal/flow"
-	"github.com/ethtune/ethtune/engine/internal/host"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -22,6 +21,7 @@ var errClosed = errors.New("engine is closed")
 // Engine is the near end of traffic with one peer. Its methods may be called by any goroutine.
 type Engine struct {
 	addr   string
+	dev    string // the interface that carries the traffic; empty where that is not known
 	client *native.Client
 	feed   *metric.Feed
 	quit   chan struct{}
@@ -49,10 +49,10 @@ type stream struct {
 	dir metric.Dir
 }
 
-// Dial connects to the [Server] at addr, host:port. No traffic flows until Drive. Frames and notes are put into feed,
-// which stays the caller's.
-func Dial(ctx context.Context, addr string, feed *metric.Feed) (*Engine, error) {
-	return connect(ctx, &Engine{addr: addr, feed: feed})
+// Dial connects to the [Server] at addr, host:port. No traffic flows until Drive. The interface dev, which may be empty, is
+// the one whose counters stand beside the traffic's. Frames and notes are put into feed, which stays the caller's.
+func Dial(ctx context.Context, addr, dev string, feed *metric.Feed) (*Engine, error) {
+	return connect(ctx, &Engine{addr: addr, dev: dev, feed: feed})
 }
 
 // Redial takes up, for an Engine that has lost its peer, with the same peer anew: it returns an Engine whose time and Spec
@@ -63,7 +63,7 @@ func (e *Engine) Redial(ctx context.Context) (*Engine, error) {
 		return nil, errors.New("redial: the peer is not lost")
 	}
 	e.mu.Lock()
-	next := &Engine{addr: e.addr, feed: e.feed, spec: e.spec, wanted: e.wanted, started: e.started}
+	next := &Engine{addr: e.addr, dev: e.dev, feed: e.feed, spec: e.spec, wanted: e.wanted, started: e.started}
 	e.mu.Unlock()
 	if _, err := connect(ctx, next); err != nil {
 		return nil, err
@@ -80,10 +80,6 @@ func connect(ctx context.Context, e *Engine) (*Engine, error) {
 		return nil, err
 	}
 	e.client, e.quit, e.done = c, make(chan struct{}), make(chan struct{})
-	e.measures = measures{
-		busy:    host.OpenBusy(host.Root),
-		softnet: host.OpenSoftnet(host.Root),
-	}
 	go e.run()
 	return e, nil
 }
@@ -156,15 +152,14 @@ func (e *Engine) release() error {
 	e.aim.Lock()
 	defer e.aim.Unlock()
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.probe != nil {
 		err = errors.Join(err, e.probe.Close())
 		e.probe = nil
 	}
 	e.streams = nil
 	e.client.Load.Close()
-	e.measures.busy.Close()
-	e.measures.softnet.Close()
+	e.mu.Unlock()
+	e.measures.close() // last, since it may wait for the kernel
 	return err
 }
 

@@ -66,7 +66,7 @@ func TestDialStranger(t *testing.T) {
 			c.Close()
 		}
 	}()
-	_, err = Dial(context.Background(), l.Addr().String(), metric.NewFeed())
+	_, err = Dial(context.Background(), l.Addr().String(), "", metric.NewFeed())
 	if err == nil || !strings.Contains(err.Error(), l.Addr().String()) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}

@@ -177,7 +177,7 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 		return metric.Granted{}, err
 	}
 	if e == nil {
-		if e, err = engine.Dial(ctx, load.Peer, l.feed); err != nil {
+		if e, err = engine.Dial(ctx, load.Peer, l.facts.Device, l.feed); err != nil {
 			return metric.Granted{}, fmt.Errorf("%w: %w", rig.ErrPeer, err)
 		}
 		l.setEngine(e)
