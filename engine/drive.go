@@ -77,11 +77,11 @@ func (e *Engine) alive() error {
 func (e *Engine) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.started.IsZero() {
-		e.started = time.Now()
-	}
 	if !e.flowing {
 		e.flowing = true
-		e.measures.begin()
+		e.measures.begin(e.options.Device)
+	}
+	if e.started.IsZero() {
+		e.started = time.Now()
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
-	"github.com/ethtune/ethtune/engine/internal/host"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -44,6 +43,7 @@ type Options struct {
 	Dialect string        // native, iperf3 or iperf2; empty = what the peer answers
 	Bind    netip.Addr    // local address of every socket; the zero Addr leaves it to the kernel
 	Key     []byte        // secret shared with a native server; empty = none
+	Device  string        // the interface that carries the traffic, whose counters stand beside it; empty = not known
 	Proto   metric.Proto  // of the load that will be driven first; an iperf2 server has one alone
 	Timeout time.Duration // of a connection; 0 = [connectTimeout]
 }
@@ -80,10 +80,6 @@ func connect(ctx context.Context, e *Engine) (*Engine, error) {
 		return nil, err
 	}
 	e.session, e.quit, e.done = s, make(chan struct{}), make(chan struct{})
-	e.measures = measures{
-		busy:    host.OpenBusy(host.Root),
-		softnet: host.OpenSoftnet(host.Root),
-	}
 	go e.run()
 	return e, nil
 }
@@ -153,10 +149,9 @@ func (e *Engine) release() error {
 	e.aim.Lock()
 	defer e.aim.Unlock()
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.session.Halt() // what a re-aim still opened
-	e.measures.busy.Close()
-	e.measures.softnet.Close()
+	e.mu.Unlock()
+	e.measures.close() // last, since it may wait for the kernel
 	return err
 }
 

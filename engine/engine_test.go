@@ -40,11 +40,17 @@ type rigged struct {
 // dial connects to addr and cleans up behind the test.
 func dial(t testing.TB, addr string) *rigged {
 	t.Helper()
+	return dialOver(t, addr, "")
+}
+
+// dialOver does so over the interface dev.
+func dialOver(t testing.TB, addr, dev string) *rigged {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
 	feed := metric.NewFeed()
 	r := &rigged{t: t, read: feed.Reader("test", 1000), ctx: ctx}
-	e, err := Dial(ctx, addr, Options{}, feed)
+	e, err := Dial(ctx, addr, Options{Device: dev}, feed)
 	if err != nil {
 		t.Fatal(err)
 	}

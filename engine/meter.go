@@ -23,6 +23,7 @@ type reading struct {
 	softnet *uint64
 	cpu     metric.Num
 	self    metric.Num
+	host    *metric.Host
 	late    int
 }
 
@@ -31,6 +32,7 @@ type meter struct {
 	probed    bool // the probe has measured a round trip
 	near, far end
 	out, in   track
+	doubt     doubt
 }
 
 // end is what one end last said.
@@ -159,8 +161,12 @@ func (m *meter) frames(r reading) []*metric.Frame {
 			probeLoss(f, g, way.probe, r.probe.User)
 		}
 		m.probeRTT(f, r.probe)
+		if len(out) == 0 { // the host is none of the directions', and is told of once
+			f.Host = r.host
+		}
 		out = append(out, f)
 	}
+	m.doubt.judge(out, r.host)
 	return out
 }
 

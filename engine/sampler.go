@@ -13,20 +13,26 @@ const interval = 100 * time.Millisecond
 
 // measures is what the sampler reads beside the streams, and what it remembers from tick to tick.
 type measures struct {
-	busy    *host.Busy
-	softnet *host.Softnet
+	host    *host.Sampler // nil before begin
 	meter   meter
 	process int64 // CPU ns at the last tick
 	traffic int64
 	broken  string // the last stream that ended by itself, to be told once
 }
 
-// begin makes now the start of the first interval.
-func (m *measures) begin() {
+// begin makes now the start of the first interval, of a host with its traffic on the interface dev.
+func (m *measures) begin(dev string) {
+	m.host = host.Open(host.Root, dev)
 	m.meter.begin(flow.Mono())
 	m.process, _ = host.ProcessCPU()
 	m.traffic = flow.CPU()
-	m.busy.Share()
+}
+
+// close lets go of what begin opened.
+func (m *measures) close() {
+	if m.host != nil {
+		m.host.Close()
+	}
 }
 
 // run samples until the Engine is closed or the peer is gone.
@@ -76,10 +82,8 @@ func (e *Engine) sample(late int) {
 	s.load = e.session.Read(s.jitter)
 	s.mono, s.wall, s.t = flow.Mono(), time.Now(), e.now()
 	s.probe = e.session.Probe(s.mono)
-	if n, ok := m.softnet.Dropped(); ok {
-		s.softnet = &n
-	}
-	s.cpu = m.busy.Share()
+	beside := m.host.Read(s.mono)
+	s.softnet, s.cpu, s.host = beside.Drops, beside.Busy, beside.Host
 	s.self = m.selfCPU(s.mono - m.meter.near.mono)
 	frames := m.meter.frames(s)
 	broken := e.brokenStream(s)

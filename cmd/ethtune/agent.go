@@ -21,6 +21,8 @@ func agentCommand() *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
+			// Started as /proc/self/exe, its name in a list of processes would be exe.
+			_ = os.WriteFile("/proc/self/comm", []byte("ethtune"), 0)
 			ctx, stop := agentSignals(c.Context())
 			defer stop()
 			if end != "" {

@@ -25,6 +25,23 @@ interval  one for each direction that carries load:
   cpu             busy share of all processors of the near host, percent
   self_cpu        share of one processor that the near agent used beside its traffic threads, percent
   late            sampling ticks that came late
+  suspect         why rx_bps cannot be right for two seconds now: more than the link's speed, or than the interface counted
+  host            what else the near host did, in the first direction of an interval only, as it is of none. A group that is
+                  missing was not measured; in one that is there, a counter that is missing did not move
+    softnet       processed, dropped, squeezed: of all processors
+    nic           dev, rx_bytes, rx_packets, rx_errors, rx_dropped (missed included), tx_bytes, tx_packets, tx_errors,
+                  tx_dropped: of the traffic's interface
+    slow          read once a second, or less often where that is dear; its counters are of its own span:
+      span        seconds since the reading before
+      cpus        cpu (-1 where more than 256 are one), usr, sys, idle, softirq, irq, steal in percent, processed, dropped,
+                  squeezed
+      irqs        irq, name, cpus (interrupts of each processor): of the interface's device
+      qdiscs      kind, handle, parent, drops, overlimits, requeues, backlog (packets, at the end): of the interface
+      driver      the driver's own counters of drops, errors and the like, by its own names
+      mib         counters of the network namespace, such as Tcp.RetransSegs, TcpExt.TCPBacklogDrop, Udp.RcvbufErrors
+      top         name, pid, pct of one processor: of the three processes that used most
+      rx_missed   packets for which the interface's device had no buffer
+      link_bps, numa_node    of the interface's device, where it has them
 note      t, time, text: what happened to the load
 mark      n, t, time, knob, side (near, far, host), from, asked, got (read again after the write),
           outcome (applied, adjusted, refused, partial, unchanged), also (knob, from, to: what moved with it), reason, denied (for want of a right)

@@ -155,6 +155,35 @@ func frameText(f *metric.Frame) string {
 	if v, ok := f.CPU.Get(); ok {
 		fmt.Fprintf(b, "  cpu %.0f %%", v)
 	}
+	b.WriteString(dropText(f.Host))
+	if f.Suspect != "" {
+		b.WriteString("  suspect: " + f.Suspect)
+	}
+	return b.String()
+}
+
+// dropText is what the near host dropped that has no column; empty where that is nothing.
+func dropText(h *metric.Host) string {
+	b := &strings.Builder{}
+	part := func(what string, n uint64) {
+		if n > 0 {
+			fmt.Fprintf(b, "  %s drops %d", what, n)
+		}
+	}
+	if h == nil {
+		return ""
+	}
+	if n := h.NIC; n != nil {
+		part(n.Device+" rx", n.RxDropped)
+		part(n.Device+" tx", n.TxDropped)
+	}
+	if h.Slow != nil {
+		for _, q := range h.Slow.Qdiscs {
+			if q.Parent == "root" || q.Parent == "ingress" { // what is below is in it
+				part(q.Kind, q.Drops)
+			}
+		}
+	}
 	return b.String()
 }
 

@@ -47,6 +47,13 @@ type Frame struct {
 	CPU     Num `json:"cpu,omitzero"`      // busy share of all processors of the near host, percent
 	SelfCPU Num `json:"self_cpu,omitzero"` // of one processor, used by the near agent for everything but its traffic threads
 	Late    Num `json:"late,omitzero"`     // sampling ticks that came more than half a tick late
+
+	// Suspect says why RxBps cannot be right, or the link or its counters are not what they say; empty where nothing does.
+	Suspect string `json:"suspect,omitempty"`
+
+	// Host is what else the near host did. It is of the host and not of a direction, so of the Frames of one tick only the
+	// first has it.
+	Host *Host `json:"host,omitempty"`
 }
 
 // LostAt splits a loss by where it happened, in packets. What could not be told apart stays in Path.
@@ -119,6 +126,15 @@ func (m *Merger) Add(f *Frame) {
 	o.Retransmits = o.Retransmits.Add(f.Retransmits)
 	o.SoftnetDrops = o.SoftnetDrops.Add(f.SoftnetDrops)
 	o.Late = o.Late.Add(f.Late)
+	if f.Suspect != "" {
+		o.Suspect = f.Suspect
+	}
+	if f.Host != nil {
+		if o.Host == nil {
+			o.Host = &Host{}
+		}
+		o.Host.add(f.Host)
+	}
 	if f.RttFrom != "" {
 		o.RttFrom = f.RttFrom
 	}

@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// MaxLine bounds one line of the stream in bytes. A Frame of 128 streams with its histogram is below 32 KiB.
+// MaxLine bounds one line of the stream in bytes. A Frame of 128 streams with its histogram is below 32 KiB, and
+// a full HostSlow in it below 160 KiB.
 const MaxLine = 256 << 10
 
 // ErrLine is what a line that is too long, is no JSON object, or has no type is.

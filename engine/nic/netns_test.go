@@ -176,3 +176,13 @@ func TestClosedClientFails(t *testing.T) {
 		}
 	}
 }
+
+func TestRxMissed(t *testing.T) {
+	c := inNetns(t)
+	if n, err := c.RxMissed("etn0"); err != nil || n != 0 {
+		t.Errorf("%d %v", n, err)
+	}
+	if _, err := c.RxMissed("none"); !errors.Is(err, unix.ENODEV) {
+		t.Errorf("no interface: %v", err)
+	}
+}

@@ -151,6 +151,30 @@ func FuzzParseFeatures(f *testing.F) {
 	})
 }
 
+func TestParseRxMissed(t *testing.T) {
+	stats := make([]byte, 24*8)
+	for i := range 24 {
+		binary.NativeEndian.PutUint64(stats[i*8:], uint64(i)<<33)
+	}
+	counters := func(b []byte) []byte {
+		return append(linkMessage(t), encode(t, func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.IFLA_STATS64, b) })...)
+	}
+	if n, err := parseRxMissed(counters(stats)); err != nil || n != 15<<33 {
+		t.Errorf("%d, %v", n, err)
+	}
+	for what, data := range map[string][]byte{"none": linkMessage(t), "cut": counters(stats[:15*8]), "empty": nil} {
+		if n, err := parseRxMissed(data); err == nil {
+			t.Errorf("%s: %d", what, n)
+		}
+	}
+}
+
+func FuzzParseRxMissed(f *testing.F) {
+	f.Add(linkMessage(f))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) { _, _ = parseRxMissed(data) })
+}
+
 func FuzzParseLink(f *testing.F) {
 	f.Add(linkMessage(f))
 	f.Add([]byte{})

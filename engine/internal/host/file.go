@@ -9,15 +9,16 @@ import (
 type file struct {
 	f   *os.File
 	buf []byte
+	max int // bytes that are read of it
 }
 
 // open never fails: a file that is not there reads as nothing.
-func open(path string) *file {
+func open(path string, most int) *file {
 	f, err := os.Open(path)
 	if err != nil {
 		return &file{}
 	}
-	return &file{f: f, buf: make([]byte, 4096)}
+	return &file{f: f, buf: make([]byte, 4096), max: most}
 }
 
 // read is the whole file as it is now, good until the next read; false where it cannot be read.
@@ -29,7 +30,7 @@ func (f *file) read() ([]byte, bool) {
 	n := 0
 	for {
 		if n == len(f.buf) {
-			if n >= maxFile {
+			if n >= f.max {
 				return f.buf, true
 			}
 			f.buf = append(f.buf, make([]byte, n)...)

@@ -11,8 +11,9 @@ import (
 
 // Bounds of the search for a port's owner: it is for one line of text.
 const (
-	maxPIDs = 1 << 15
-	maxFDs  = 1 << 12
+	maxPIDs    = 1 << 15
+	maxFDs     = 1 << 12
+	maxSockets = 4 << 20 // bytes of /proc/net/tcp
 )
 
 // PortOwner names the process that holds the TCP or UDP port below root, as "iperf3, pid 77"; empty where it cannot be
@@ -20,10 +21,11 @@ const (
 func PortOwner(root string, port int) string {
 	inodes := make(map[string]bool)
 	for _, name := range []string{"tcp", "tcp6", "udp", "udp6"} {
-		b, err := readBounded(filepath.Join(root, "proc/net", name))
-		if err == nil {
+		f := open(filepath.Join(root, "proc/net", name), maxSockets)
+		if b, ok := f.read(); ok {
 			portInodes(b, port, inodes)
 		}
+		f.close()
 	}
 	if len(inodes) == 0 {
 		return ""
@@ -60,15 +62,4 @@ func portInodes(b []byte, port int, found map[string]bool) {
 			found[string(f[9])] = true
 		}
 	}
-}
-
-// readBounded reads a kernel file of at most maxFile bytes.
-func readBounded(path string) ([]byte, error) {
-	f := open(path)
-	defer f.close()
-	b, ok := f.read()
-	if !ok {
-		return nil, os.ErrNotExist
-	}
-	return b, nil
 }

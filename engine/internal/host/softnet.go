@@ -1,77 +1,130 @@
 package host
 
 import (
-	"bytes"
 	"path/filepath"
-	"strconv"
+
+	"github.com/ethtune/ethtune/engine/metric"
 )
 
-// Softnet sums the packets that were dropped because a processor's backlog was full, from when it was opened.
+// Softnet is what the processors took from their devices: packets processed and dropped, and polls cut short.
 type Softnet struct {
-	file *file
-	last map[uint32]uint32 // of each processor
-	sum  uint64
+	file    *file
+	now     []softnetRow
+	placed  int                   // rows of the last read, where they have no number
+	last    map[uint32]softnetRow // of each processor
+	dropped uint64                // since it was opened
+}
+
+// softnetRow is one processor's line. All of its counters have 32 bits and wrap.
+type softnetRow struct {
+	cpu                          uint32
+	numbered                     bool // the kernel said which processor
+	processed, dropped, squeezed uint32
 }
 
 // OpenSoftnet reads the file below root. It is the caller's to close.
 func OpenSoftnet(root string) *Softnet {
-	s := &Softnet{file: open(filepath.Join(root, "proc/net/softnet_stat")), last: make(map[uint32]uint32)}
-	s.Dropped()
+	s := &Softnet{file: open(filepath.Join(root, "proc/net/softnet_stat"), maxFile), last: make(map[uint32]softnetRow)}
+	s.read()
 	return s
 }
 
-// Dropped is the sum so far; false where the kernel does not say.
+// Dropped is the sum of packets that were dropped because a processor's backlog was full, from when it was opened; false
+// where the kernel does not say.
 func (s *Softnet) Dropped() (uint64, bool) {
-	b, ok := s.file.read()
+	_, ok := s.read()
+	return s.dropped, ok
+}
+
+// sums is what all processors did since the last read, and the drops as Dropped has them; nil where the kernel does not
+// say.
+func (s *Softnet) sums() (*metric.Softnet, uint64) {
+	rows, ok := s.read()
 	if !ok {
-		return 0, false
+		return nil, 0
 	}
-	rows := parseSoftnet(b)
+	sum := &metric.Softnet{}
 	for _, r := range rows {
-		// The counter has 32 bits and wraps. One that was not seen before may have dropped at any time before.
-		if last, known := s.last[r.cpu]; known {
-			s.sum += uint64(r.dropped - last)
-		}
-		s.last[r.cpu] = r.dropped
+		sum.Processed += uint64(r.processed)
+		sum.Dropped += uint64(r.dropped)
+		sum.Squeezed += uint64(r.squeezed)
 	}
-	return s.sum, len(rows) > 0
+	return sum, s.dropped
+}
+
+// read is what each processor did since the last read, good until the next. One that was not seen before may have done it
+// at any time before, and did nothing.
+func (s *Softnet) read() ([]softnetRow, bool) {
+	text, ok := s.file.read()
+	if !ok {
+		return nil, false
+	}
+	s.now = parseSoftnet(s.now[:0], text)
+	if len(s.now) == 0 {
+		return nil, false
+	}
+	if !s.now[0].numbered {
+		// When a processor goes or comes the places of others change, and nobody says which.
+		if s.placed != len(s.now) {
+			clear(s.last)
+		}
+		s.placed = len(s.now)
+	}
+	for i := range s.now {
+		r := &s.now[i]
+		now := *r
+		last, known := s.last[r.cpu]
+		if !known {
+			last = now
+		}
+		r.processed -= last.processed
+		r.dropped -= last.dropped
+		r.squeezed -= last.squeezed
+		s.dropped += uint64(r.dropped)
+		s.last[r.cpu] = now
+	}
+	return s.now, true
 }
 
 // Close closes the file.
 func (s *Softnet) Close() { s.file.close() }
 
-// softnetRow is one processor's line.
-type softnetRow struct{ cpu, dropped uint32 }
+// softnetCPU is the column of /proc/net/softnet_stat, from 0, that has the processor's number.
+const softnetCPU = 12
 
-// maxCPUs bounds the rows: the kernel's NR_CPUS is at most 8192 on the machines it runs on.
-const maxCPUs = 8192
-
-// parseSoftnet reads /proc/net/softnet_stat: one row of hexadecimal numbers for each processor that is online, the
-// second of them dropped. The thirteenth, since Linux 5.10, is the processor's number; before, the row's place is all
-// there is.
-func parseSoftnet(b []byte) []softnetRow {
-	var rows []softnetRow
-	for l := range bytes.Lines(b) {
-		f := bytes.Fields(l)
-		if len(f) < 2 {
-			continue
-		}
-		if len(rows) == maxCPUs {
-			break
-		}
-		d, err := strconv.ParseUint(string(f[1]), 16, 32)
-		if err != nil {
-			continue
-		}
-		r := softnetRow{cpu: uint32(len(rows)), dropped: uint32(d)}
-		if len(f) > 12 {
-			c, err := strconv.ParseUint(string(f[12]), 16, 32)
-			if err != nil {
-				continue
+// parseSoftnet appends the rows of /proc/net/softnet_stat: hexadecimal numbers for each processor that is online, the first
+// of them processed, dropped, squeezed. The thirteenth, since Linux 5.10, is the processor's number; before, the row's place
+// is all there is.
+func parseSoftnet(to []softnetRow, text []byte) []softnetRow {
+	for len(text) > 0 && len(to) < metric.MaxCPUs {
+		var l []byte
+		l, text = line(text)
+		r := softnetRow{cpu: uint32(len(to))}
+		columns := 0
+		for ; columns <= softnetCPU; columns++ {
+			var w []byte
+			if w, l = word(l); len(w) == 0 {
+				break
 			}
-			r.cpu = uint32(c)
+			v, ok := hexadecimal(w)
+			if !ok {
+				columns = 0
+				break
+			}
+			switch columns {
+			case 0:
+				r.processed = v
+			case 1:
+				r.dropped = v
+			case 2:
+				r.squeezed = v
+			case softnetCPU:
+				r.cpu, r.numbered = v, true
+			}
 		}
-		rows = append(rows, r)
+		if columns > 2 && r.cpu < metric.MaxCPUs {
+			to = append(to, r)
+		}
 	}
-	return rows
+	return to
 }

@@ -199,7 +199,7 @@ func (l *Local) serve(s metric.Serve) (metric.Granted, error) {
 
 // dial reaches the peer.
 func (l *Local) dial(ctx context.Context, p rig.Peer, proto metric.Proto) (*engine.Engine, error) {
-	e, err := engine.Dial(ctx, p.Addr, engine.Options{Dialect: p.Dialect, Bind: p.Bind, Key: p.Key, Proto: proto, Timeout: p.Timeout}, l.feed)
+	e, err := engine.Dial(ctx, p.Addr, engine.Options{Device: l.facts.Device, Dialect: p.Dialect, Bind: p.Bind, Key: p.Key, Proto: proto, Timeout: p.Timeout}, l.feed)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", rig.ErrPeer, err)
 	}
