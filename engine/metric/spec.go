@@ -92,7 +92,7 @@ const (
 // Calls says how the traffic threads of one end make their system calls, and where they run. A zero field is the engine's
 // own choice, which follows the rate.
 type Calls struct {
-	Batch    int    `json:"batch,omitempty"`     // UDP: datagrams a call, 1 = write(2) and read(2), more = sendmmsg(2) and recvmmsg(2)
+	Batch    int    `json:"batch,omitempty"`     // UDP: messages a call, each a datagram or a train; 1 = write(2) and read(2), more = sendmmsg(2) and recvmmsg(2)
 	GSO      int    `json:"gso,omitempty"`       // UDP: datagrams in a train of UDP_SEGMENT, 1 = none
 	GRO      string `json:"gro,omitempty"`       // UDP: UDP_GRO at the receiver, on or off
 	Affinity string `json:"affinity,omitempty"`  // processors the threads may run on, as the kernel lists them: "2" or "0-1,4"

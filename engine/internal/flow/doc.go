@@ -11,6 +11,12 @@
 // short: it copies a megabyte at most, waits for no more than a tick of the kernel, and the signal by which the scheduler
 // asks for the thread ends the wait at once.
 //
+// A UDP stream makes its calls in one of several modes, chosen by what is asked of it or else by its rate: a datagram a
+// call, a batch a call, or trains of datagrams that pass the stack as one (UDP_SEGMENT and UDP_GRO). Only trains change
+// what is possible, tenfold and more; they arrive as bursts, so they are for rates that nothing else reaches. A paced
+// stream sends what is due on an absolute schedule, and what is to be done is given to a running stream as a whole, with a
+// number that its datagrams carry, so that the far end sees when a change arrives.
+//
 // The probe is some hundred datagrams a second and has no thread: its ends are goroutines that wait in Go's poller. That
 // they run late costs no accuracy, because arrivals are stamped by the kernel, departures right before the call, and the
 // time spent in the far end is taken out.

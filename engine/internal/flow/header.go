@@ -10,7 +10,7 @@ const (
 
 // Kinds of datagrams. The digit is the version of the layout.
 const (
-	kindLoad  = 0x45544c31 // "ETL1"
+	kindLoad  = 0x45544c32 // "ETL2"
 	kindProbe = 0x45545031 // "ETP1"
 	kindEcho  = 0x45544531 // "ETE1"
 )
@@ -22,6 +22,10 @@ const (
 	flagHead = 1 << 0
 	// flagKernel marks an echo whose receive stamp is the kernel's.
 	flagKernel = 1 << 1
+	// flagEnd marks the last datagram of a stream.
+	flagEnd = 1 << 2
+	// epochShift is where the upper half begins, which says by what setting a datagram of load was sent. It wraps.
+	epochShift = 16
 )
 
 // header begins every datagram, big endian: kind, stream, sequence, send stamp, flags, tag.
@@ -68,20 +72,23 @@ func NewNative(id, tag uint32) *Native { return &Native{header{kind: kindLoad, i
 
 // Put writes the head.
 func (w *Native) Put(b []byte, h *Head) {
-	w.h.seq, w.h.sent, w.h.flags = h.Seq, h.Sent, 0
+	w.h.seq, w.h.sent, w.h.flags = h.Seq, h.Sent, h.Epoch<<epochShift
 	if h.First {
-		w.h.flags = flagHead
+		w.h.flags |= flagHead
+	}
+	if h.End {
+		w.h.flags |= flagEnd
 	}
 	w.h.put(b)
 }
 
-// Get reads it.
+// Get reads it. Of the epoch only the lower 16 bits arrive.
 func (w *Native) Get(b []byte, h *Head) bool {
 	var in header
 	if !in.get(b) || in.kind != w.h.kind || in.id != w.h.id || in.tag != w.h.tag {
 		return false
 	}
-	*h = Head{Seq: in.seq, Sent: in.sent, First: in.flags&flagHead != 0}
+	*h = Head{Seq: in.seq, Sent: in.sent, First: in.flags&flagHead != 0, Epoch: in.flags >> epochShift, End: in.flags&flagEnd != 0}
 	return true
 }
 

@@ -158,11 +158,13 @@ func (l *Ledger) Read(h *metric.Hist) Reading {
 	for _, s := range l.senders {
 		tx := s.Tx()
 		out.Tx.add(tx)
+		out.Tx.join(tx)
 		rtt.add(tx.RttMs)
 	}
 	for _, r := range l.receivers {
 		rx := r.Rx(h)
 		out.Rx.add(rx)
+		out.Rx.join(rx)
 		jitter.add(rx.JitterNs)
 	}
 	out.Tx.RttMs, out.Rx.JitterNs = rtt.num(), jitter.num()

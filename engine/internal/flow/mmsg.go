@@ -7,19 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ctlSize holds one receive stamp: a control header and two 64-bit numbers.
-var ctlSize = unix.CmsgSpace(16)
+// ctlSize holds the control messages of one message received: a stamp of two 64-bit numbers, and the size of the
+// datagrams in a train.
+var ctlSize = unix.CmsgSpace(16) + unix.CmsgSpace(4)
 
 // rawBytes bounds what one call of sendmmsg or recvmmsg copies: it is made without a word to the Go scheduler, and a
 // garbage collection waits for it.
 const rawBytes = 1 << 20
 
-// batch is the memory of sendmmsg and recvmmsg, allocated once: n datagrams of up to size bytes.
+// batch is the memory of sendmmsg and recvmmsg, allocated once: n messages of up to size bytes. A message is a datagram, or
+// a train of them.
 type batch struct {
 	hdr  []unix.Mmsghdr
 	iov  []unix.Iovec
 	buf  []byte
-	ctl  []byte // one receive stamp a datagram; nil in a batch to be sent
+	ctl  []byte // ctlSize bytes a message; nil in a batch to be sent
 	size int
 }
 
@@ -47,18 +49,28 @@ func newBatch(n, size int, receive bool) *batch {
 	return b
 }
 
-// data is the i-th datagram's memory.
+// data is the i-th message's memory.
 func (b *batch) data(i int) []byte { return b.buf[i*b.size : (i+1)*b.size] }
 
-// received is the i-th datagram as it came.
+// received is the i-th message as it came.
 func (b *batch) received(i int) []byte { return b.data(i)[:min(int(b.hdr[i].Len), b.size)] }
 
-// len is how many datagrams it holds.
+// len is how many messages it holds.
 func (b *batch) len() int { return len(b.hdr) }
 
-// send sends the first n datagrams and returns how many the kernel took. It waits for the socket's [turn] at most.
+// send sends the first n messages and returns how many the kernel took. It waits for the socket's [turn] at most.
 func (b *batch) send(fd, n int) (int, error) {
 	return b.call(unix.SYS_SENDMMSG, fd, n, unix.MSG_NOSIGNAL)
+}
+
+// write is send of the first message alone, by sendto(2).
+func (b *batch) write(fd int) (int, error) {
+	_, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b.buf[0])), uintptr(b.size),
+		unix.MSG_NOSIGNAL, 0, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return 1, nil
 }
 
 // post is send that does not wait.
@@ -66,7 +78,7 @@ func (b *batch) post(fd, n int) (int, error) {
 	return b.call(unix.SYS_SENDMMSG, fd, n, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 }
 
-// receive takes as many datagrams as are there. For the first it waits, for the socket's [turn] at most.
+// receive takes as many messages as are there. For the first it waits, for the socket's [turn] at most.
 func (b *batch) receive(fd int) (int, error) {
 	return b.call(unix.SYS_RECVMMSG, fd, len(b.hdr), unix.MSG_WAITFORONE)
 }
@@ -85,29 +97,51 @@ func (b *batch) call(number uintptr, fd, n int, flags uintptr) (int, error) {
 	return int(r), nil
 }
 
-// stamp returns the kernel's receive stamp of the i-th datagram in CLOCK_REALTIME ns, false where it gave none, and
-// makes its control memory ready for the next call.
+// control is what the kernel says of a message it hands over.
+type control struct {
+	at      int64 // receive stamp, CLOCK_REALTIME ns
+	stamped bool
+	segment int // bytes of each datagram of a train but the last; 0 where it is none
+}
+
+// stamp returns the kernel's receive stamp of the i-th message in CLOCK_REALTIME ns, false where it gave none. See
+// control.
 func (b *batch) stamp(i int) (int64, bool) {
+	c := b.control(i)
+	return c.at, c.stamped
+}
+
+// control reads the control memory of the i-th message and makes it ready for the next call.
+func (b *batch) control(i int) control {
 	h := &b.hdr[i].Hdr
 	n := int(h.Controllen)
 	h.SetControllen(ctlSize)
-	return parseStamp(b.ctl[i*ctlSize : i*ctlSize+min(max(n, 0), ctlSize)])
+	return parseControl(b.ctl[i*ctlSize : i*ctlSize+min(max(n, 0), ctlSize)])
 }
 
-// parseStamp reads a control message of SO_TIMESTAMPNS. Kernels before 5.1 know only the old form, whose numbers are as
-// wide as a long.
-func parseStamp(ctl []byte) (int64, bool) {
-	if len(ctl) < unix.SizeofCmsghdr {
-		return 0, false
+// parseControl reads the control messages of SO_TIMESTAMPNS and UDP_GRO. Its memory is aligned as the kernel's is.
+func parseControl(ctl []byte) control {
+	var c control
+	for len(ctl) >= unix.SizeofCmsghdr {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&ctl[0]))
+		size := int(h.Len)
+		if size < unix.CmsgLen(0) || size > len(ctl) {
+			break
+		}
+		data := ctl[unix.CmsgLen(0):size]
+		switch {
+		case h.Level == unix.SOL_SOCKET && (h.Type == unix.SO_TIMESTAMPNS_NEW || h.Type == unix.SO_TIMESTAMPNS_OLD):
+			c.at, c.stamped = parseStamp(data)
+		case h.Level == unix.IPPROTO_UDP && h.Type == unix.UDP_GRO && len(data) >= 4:
+			c.segment = max(0, int(int32(binary.NativeEndian.Uint32(data))))
+		}
+		ctl = ctl[min(unix.CmsgSpace(len(data)), len(ctl)):]
 	}
-	h := (*unix.Cmsghdr)(unsafe.Pointer(&ctl[0]))
-	if h.Level != unix.SOL_SOCKET || (h.Type != unix.SO_TIMESTAMPNS_NEW && h.Type != unix.SO_TIMESTAMPNS_OLD) {
-		return 0, false
-	}
-	data := ctl[unix.CmsgLen(0):]
-	if n := int(h.Len) - unix.CmsgLen(0); n >= 0 && n < len(data) {
-		data = data[:n]
-	}
+	return c
+}
+
+// parseStamp reads a stamp. Kernels before 5.1 know only the old form, whose numbers are as wide as a long.
+func parseStamp(data []byte) (int64, bool) {
 	switch {
 	case len(data) >= 16:
 		return int64(binary.NativeEndian.Uint64(data))*1e9 + int64(binary.NativeEndian.Uint64(data[8:])), true

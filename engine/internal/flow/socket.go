@@ -21,6 +21,11 @@ const (
 	// defaultUDPBuf is asked of the kernel for UDP receivers, which grants what net.core.rmem_max allows. With the usual
 	// default of 208 KiB a receiver that is run late loses 5 to 30 % at 400 Mbit/s.
 	defaultUDPBuf = 4 << 20
+	// forcedUDPBuf is the buffer of a UDP receiver where the process may go beyond net.core.rmem_max and that is not what
+	// bounds it. At 50 Gbit/s in trains it bridges 10 ms in which the receiver is not run; 4 MiB are over within one time
+	// slice of another process. Where rmem_max grants less than [defaultUDPBuf] it is left alone: whoever turns it wants to
+	// see what it does.
+	forcedUDPBuf = 32 << 20
 	// turn bounds a blocked call of a traffic thread. The kernel rounds it up to its tick, 1 to 10 ms.
 	turn = time.Millisecond
 )
@@ -113,11 +118,15 @@ func DialUDP(local, peer netip.AddrPort, o metric.Socket) (int, error) {
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
-	if o.RcvBuf == 0 {
+	own := o.RcvBuf == 0
+	if own {
 		o.RcvBuf = defaultUDPBuf
 	}
 	if err := configureUDP(fd, family, o); err != nil {
 		return -1, closeOn(fd, err)
+	}
+	if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF); own && err == nil && got >= 2*defaultUDPBuf {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, forcedUDPBuf) // not permitted to everyone
 	}
 	if local.IsValid() {
 		_, lsa, err := sockaddr(local)

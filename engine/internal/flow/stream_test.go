@@ -172,34 +172,6 @@ func TestCloseEndsABlockedSender(t *testing.T) {
 	}
 }
 
-func TestHotPathDoesNotAllocate(t *testing.T) {
-	a, b := udpPair(t)
-	tx, rx := NewUDPSender(a, load34(1472, 0)), NewUDPReceiver(b, load34(1472, 0))
-	defer tx.Close()
-	defer rx.Close()
-	var seq uint64
-	round := func() {
-		tx.fill(seq, 8)
-		n, err := tx.b.send(a, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seq += uint64(n)
-		if n, err = rx.b.receive(b); err != nil {
-			t.Fatal(err)
-		}
-		rx.count(n)
-	}
-	if n := testing.AllocsPerRun(200, round); n != 0 {
-		t.Errorf("%v allocations a batch", n)
-	}
-	var s schedule
-	s.rebase(0, 0, 1e9, 1472)
-	if n := testing.AllocsPerRun(200, func() { seq += s.due(Mono(), seq) }); n != 0 {
-		t.Errorf("%v allocations a schedule", n)
-	}
-}
-
 // tcpPair is a connected pair of TCP sockets on the loopback.
 func tcpPair(t testing.TB) (int, int) {
 	t.Helper()
@@ -276,50 +248,5 @@ func BenchmarkTell(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.tell(&info)
-	}
-}
-
-func BenchmarkUDPBatch(b *testing.B) {
-	x, y := udpPair(b)
-	tx, rx := NewUDPSender(x, load34(1472, 0)), NewUDPReceiver(y, load34(1472, 0))
-	defer tx.Close()
-	defer rx.Close()
-	b.SetBytes(maxBatch * 1472)
-	b.ReportAllocs()
-	var seq uint64
-	for b.Loop() {
-		tx.fill(seq, maxBatch)
-		n, err := tx.b.send(x, maxBatch)
-		if err != nil {
-			b.Fatal(err)
-		}
-		seq += uint64(n)
-		for got := 0; got < n; {
-			k, err := rx.b.receive(y)
-			if err != nil {
-				b.Fatal(err)
-			}
-			rx.count(k)
-			got += k
-		}
-	}
-}
-
-// BenchmarkCount is what a received batch costs beyond the system call.
-func BenchmarkCount(b *testing.B) {
-	x, y := udpPair(b)
-	rx := NewUDPReceiver(y, load34(1472, 0))
-	defer rx.Close()
-	defer unix.Close(x)
-	b.SetBytes(maxBatch * 1472)
-	b.ReportAllocs()
-	var seq uint64
-	for b.Loop() {
-		for i := range maxBatch {
-			rx.b.hdr[i].Len = 1472
-			(&header{kind: kindLoad, id: 3, tag: 4, seq: seq, flags: flagHead}).put(rx.b.data(i))
-			seq++
-		}
-		rx.count(maxBatch)
 	}
 }

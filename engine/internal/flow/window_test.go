@@ -28,23 +28,47 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Whatever comes in whatever order, no more is counted than can have been sent.
+func TestWindowOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		seqs                 []uint64
+		late, extent, copies uint64
+	}{
+		"in order":          {[]uint64{0, 1, 2}, 0, 0, 0},
+		"a gap is no order": {[]uint64{0, 5, 6}, 0, 0, 0},
+		"reordered":         {[]uint64{0, 3, 1, 2, 4}, 2, 2, 0},
+		"far behind":        {[]uint64{9, 0, 8}, 2, 9, 0},
+		"copied":            {[]uint64{0, 1, 1, 0}, 0, 0, 2},
+		"too late to tell":  {[]uint64{0, windowSize + 1, 0}, 0, 0, 1},
+	} {
+		var w window
+		for _, s := range c.seqs {
+			w.see(s)
+		}
+		if w.late != c.late || w.extent != c.extent || w.copies != c.copies {
+			t.Errorf("%s: late %d, extent %d, copies %d", name, w.late, w.extent, w.copies)
+		}
+	}
+}
+
+// Whatever comes in whatever order, it is fresh if and only if it did not come before, as far back as the window reaches.
 func FuzzWindow(f *testing.F) {
 	f.Add([]byte{0, 2, 1, 255, 255, 0})
+	f.Add([]byte{1, 1, 1, 63, 64, 65, 7, 14, 21})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		var w window
-		var seq, fresh uint64
+		came := make(map[uint64]bool)
+		var seq, next uint64
 		for i, b := range steps {
 			seq += uint64(b) * uint64(1+i%3*windowSize/100)
-			if w.see(seq - min(seq, uint64(b%7))) {
-				fresh++
+			s := seq - min(seq, uint64(b%7)*uint64(i%5))
+			old := s < next && next-s > windowSize
+			if got, want := w.see(s), !old && !came[s]; got != want {
+				t.Fatalf("%d of %d: %v", s, next, got)
 			}
-			if w.distinct > w.next {
-				t.Fatalf("%d distinct below %d", w.distinct, w.next)
+			came[s], next = true, max(next, s+1)
+			if w.next != next || w.distinct > next || w.distinct+w.copies != uint64(i)+1 {
+				t.Fatalf("next %d of %d, %d distinct, %d copies", w.next, next, w.distinct, w.copies)
 			}
-		}
-		if w.distinct != fresh {
-			t.Fatalf("%d distinct, %d seen for the first time", w.distinct, fresh)
 		}
 	})
 }

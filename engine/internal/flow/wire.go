@@ -7,7 +7,7 @@ type Head struct {
 	Seq   uint64 // of the stream, from 0
 	Sent  int64  // the sender's clock, ns; only differences mean anything to the receiver
 	First bool   // it is the first of its system call, so Sent is when it left; true where the dialect does not say
-	Epoch uint32 // number of the setting that produced it; 0 where the dialect does not say
+	Epoch uint32 // how often the sender was given something else to do before; 0 where the dialect does not say
 	End   bool   // the sender says that it was the last
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is of the control lines, the preamble and the datagrams. Ends of different versions do not talk.
-const Version = 1
+const Version = 2
 
 // dialectName is what a hello calls this protocol.
 const dialectName = "ethtune"
