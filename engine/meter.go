@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,6 +50,7 @@ type delta struct {
 	was     flow.Reading
 	now     flow.Reading
 	jitter  *metric.Hist
+	lag     *metric.Hist
 	softnet uint64 // packets dropped
 	backlog bool   // whether that is known
 }
@@ -60,13 +62,15 @@ type track struct {
 	sender, socket, nic, path counter
 	probeLost, probePackets   counter
 	retrans, missed           counter
+	reordered, duplicates     counter
 }
 
 // growth is what happened in one direction in one interval.
 type growth struct {
-	retrans, missed metric.Num
-	load, probe     loss
-	at              *metric.LostAt // where the load's was
+	retrans, missed       metric.Num
+	reordered, duplicates metric.Num
+	load, probe           loss
+	at                    *metric.LostAt // where the load's was
 }
 
 // loss is lost of packets.
@@ -89,7 +93,7 @@ func (m *meter) begin(mono int64) { m.near.mono = mono }
 
 // move takes in a new reading of the end.
 func (e *end) move(mono int64, load flow.Reading, jitter *metric.Hist, softnet *uint64) delta {
-	d := delta{ok: true, seconds: float64(mono-e.mono) / 1e9, was: e.load, now: load, jitter: jitter}
+	d := delta{ok: true, seconds: float64(mono-e.mono) / 1e9, was: e.load, now: load, jitter: jitter, lag: load.Rx.Lag}
 	if softnet != nil {
 		d.softnet, d.backlog = *softnet-min(e.softnet, *softnet), true
 		e.softnet = *softnet
@@ -111,13 +115,15 @@ func (m *meter) farDelta(stats []*dialect.Stats) delta {
 	if len(stats) == 0 {
 		return delta{}
 	}
-	jitter := &metric.Hist{}
+	jitter, lag := &metric.Hist{}, &metric.Hist{}
 	for _, s := range stats {
 		jitter.Merge(s.Jitter)
+		lag.Merge(s.Load.Rx.Lag)
 	}
 	last := stats[len(stats)-1]
 	first := m.far.mono == 0
 	d := m.far.move(last.Mono, last.Load, jitter, last.Softnet)
+	d.lag = lag
 	d.ok = !first && d.seconds > 0 // the first only says where its counters begin
 	return d
 }
@@ -187,12 +193,14 @@ func (m *meter) probeRTT(f *metric.Frame, p *flow.ProbeReading) {
 func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 	if rx.ok {
 		f.RxBps = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
+		f.RxMode = receiveMode(rx.now.Rx)
 	}
 	if !tx.ok {
 		return
 	}
 	f.TxBps = tx.bps(tx.was.Tx.Bytes, tx.now.Tx.Bytes)
 	if spec.Proto == metric.UDP {
+		f.TxMode = sendMode(tx.now.Tx)
 		if spec.RateBps > 0 { // without a rate there is no schedule to miss
 			f.Missed = g.missed
 		}
@@ -205,12 +213,44 @@ func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 	}
 }
 
+// sendMode is how UDP streams are sent now; empty while none runs, and for TCP.
+func sendMode(t flow.Tx) string {
+	switch {
+	case t.GSO > 1:
+		return fmt.Sprintf("gso %d", t.GSO)
+	case t.Batch > 1:
+		return fmt.Sprintf("sendmmsg %d", t.Batch)
+	case t.Batch == 1:
+		return "write"
+	}
+	return ""
+}
+
+// receiveMode is how they are received.
+func receiveMode(r flow.Rx) string {
+	switch {
+	case r.GRO:
+		return fmt.Sprintf("gro %d", r.Batch)
+	case r.Batch > 1:
+		return fmt.Sprintf("recvmmsg %d", r.Batch)
+	case r.Batch == 1:
+		return "read"
+	}
+	return ""
+}
+
 // loadLoss fills in jitter and loss from UDP load. Without word from the receiver there is none.
 func loadLoss(f *metric.Frame, g growth, rx *delta) {
 	if !rx.ok {
 		return
 	}
 	setJitter(f, rx.now.Rx.JitterNs, rx.jitter, metric.FromLoad, rx.now.Rx.User)
+	f.SetLag(rx.lag)
+	f.Reordered, f.Duplicates = g.reordered, g.duplicates
+	if extent := rx.now.Rx.Extent; extent > 0 {
+		f.ReorderExtent = metric.N(float64(extent))
+	}
+	f.Epoch = rx.now.Rx.Epoch
 	f.Lost, f.Packets, f.LostAt = g.load.lost, g.load.packets, g.at
 	f.LossPct, f.LossFrom = metric.LossPct(f.Lost, f.Packets), metric.FromLoad
 }
@@ -248,6 +288,8 @@ func (t *track) grow(tx, rx *delta, way *flow.ProbeCount) growth {
 	if rx.ok {
 		g.load.lost = metric.N(float64(t.lost.grow(rx.now.Rx.Lost())))
 		g.load.packets = metric.N(float64(t.expected.grow(rx.now.Rx.Expected)))
+		g.reordered = metric.N(float64(t.reordered.grow(rx.now.Rx.Reordered)))
+		g.duplicates = metric.N(float64(t.duplicates.grow(rx.now.Rx.Duplicates)))
 		g.at = t.places(tx, rx)
 	}
 	if way == nil {

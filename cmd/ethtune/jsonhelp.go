@@ -18,6 +18,10 @@ interval  one for each direction that carries load:
   jitter_from     load (UDP) or probe (TCP); jitter_clock is "user" where the kernel gave no stamps
   lost, packets, loss_pct, loss_from    packets that did not arrive, of those that should have; load or probe
   lost_at         where: sender (its own stack), path, socket (the receiver's buffer), nic (the receiving host)
+  reordered, reorder_extent, duplicates    UDP: behind a later one; by how many at most so far; arrived again
+  lag_p50_ms, lag_max_ms    how long UDP datagrams lay in the receiver's socket: how the receiver is run, not the path
+  tx_mode, rx_mode    how UDP is sent and received now: write, sendmmsg N, gso N; read, recvmmsg N, gro N
+  epoch           number of the setting that produced the latest UDP datagram that arrived
   missed          datagrams of a UDP schedule (rate_bps above 0) that were never sent: the sender was not run in time
   softnet_drops   packets the receiving host dropped because a processor's backlog was full, of all its traffic
   retransmits     TCP segments sent again

@@ -67,6 +67,9 @@ type total struct {
 	LossPct      metric.Num     `json:"loss_pct,omitzero"`
 	LossFrom     string         `json:"loss_from,omitempty"`
 	LostAt       *metric.LostAt `json:"lost_at,omitempty"`
+	Reordered    metric.Num     `json:"reordered,omitzero"`
+	Duplicates   metric.Num     `json:"duplicates,omitzero"`
+	Missed       metric.Num     `json:"missed,omitzero"`
 	SoftnetDrops metric.Num     `json:"softnet_drops,omitzero"`
 	Retransmits  metric.Num     `json:"retransmits,omitzero"`
 	RttMs        metric.Num     `json:"rtt_ms,omitzero"`
@@ -84,6 +87,7 @@ func newTotal(f *metric.Frame) total {
 		Dir: f.Dir, Span: f.Span, TxBytes: bytes(f.TxBps), RxBytes: bytes(f.RxBps), TxBps: f.TxBps, RxBps: f.RxBps,
 		JitterP50Ms: f.JitterP50Ms, JitterP99Ms: f.JitterP99Ms, JitterMaxMs: f.JitterMaxMs, JitterFrom: f.JitterFrom,
 		Lost: f.Lost, Packets: f.Packets, LossPct: f.LossPct, LossFrom: f.LossFrom, LostAt: f.LostAt,
+		Reordered: f.Reordered, Duplicates: f.Duplicates, Missed: f.Missed,
 		SoftnetDrops: f.SoftnetDrops, Retransmits: f.Retransmits, RttMs: f.RttMs,
 	}
 }

@@ -303,7 +303,7 @@ func (r *headlessRun) flush(ctx context.Context, d time.Duration) error {
 			continue
 		}
 		if f := m.Take(); f != nil {
-			f.Jitter = nil // the quantiles say enough
+			f.Jitter, f.Lag = nil, nil // the quantiles say enough
 			if err := r.print(ctx, f); err != nil {
 				return err
 			}

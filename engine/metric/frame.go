@@ -1,6 +1,9 @@
 package metric
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Places a measured loss, jitter or round trip comes from.
 const (
@@ -32,6 +35,19 @@ type Frame struct {
 	LossPct  Num     `json:"loss_pct,omitzero"`
 	LossFrom string  `json:"loss_from,omitempty"` // load or probe
 	LostAt   *LostAt `json:"lost_at,omitempty"`
+
+	Reordered     Num `json:"reordered,omitzero"`      // UDP: arrived behind a later one
+	ReorderExtent Num `json:"reorder_extent,omitzero"` // how many datagrams such a one was behind the latest, at most so far
+	Duplicates    Num `json:"duplicates,omitzero"`     // UDP: arrived again
+
+	// Lag is how long a UDP datagram or train lay in the receiver's socket: not of the path, but of how the receiver is run.
+	LagP50Ms Num   `json:"lag_p50_ms,omitzero"`
+	LagMaxMs Num   `json:"lag_max_ms,omitzero"`
+	Lag      *Hist `json:"lag_hist,omitempty"` // on the agent stream, not in the output of run
+
+	TxMode string `json:"tx_mode,omitempty"` // UDP: how the sender makes its calls now: write, sendmmsg N or gso N
+	RxMode string `json:"rx_mode,omitempty"` // UDP: read, recvmmsg N or gro N
+	Epoch  uint32 `json:"epoch,omitempty"`   // UDP: number of the setting that produced the latest datagram that arrived
 
 	// Missed are datagrams of a UDP schedule that were never sent, because the sender was not run in time. They are not
 	// lost: nothing of them left.
@@ -73,6 +89,7 @@ type Merger struct {
 	out      Frame
 	n        int
 	hist     Hist
+	lag      Hist
 	tx, rx   mean
 	rtt, cpu mean
 	self     mean
@@ -110,6 +127,12 @@ func (m *Merger) Add(f *Frame) {
 		o.JitterMs, o.JitterFrom, o.JitterClock = f.JitterMs, f.JitterFrom, f.JitterClock
 	}
 	m.hist.Merge(f.Jitter)
+	m.lag.Merge(f.Lag)
+	o.Reordered, o.Duplicates = o.Reordered.Add(f.Reordered), o.Duplicates.Add(f.Duplicates)
+	if !f.ReorderExtent.IsZero() {
+		o.ReorderExtent = f.ReorderExtent
+	}
+	o.TxMode, o.RxMode, o.Epoch = cmp.Or(f.TxMode, o.TxMode), cmp.Or(f.RxMode, o.RxMode), max(f.Epoch, o.Epoch)
 	o.Lost, o.Packets = o.Lost.Add(f.Lost), o.Packets.Add(f.Packets)
 	if f.LossFrom != "" {
 		o.LossFrom = f.LossFrom
@@ -156,6 +179,10 @@ func (m *Merger) Take() *Frame {
 		h := m.hist
 		o.SetJitter(&h)
 	}
+	if m.lag.N() > 0 {
+		h := m.lag
+		o.SetLag(&h)
+	}
 	*m = Merger{}
 	return &o
 }
@@ -170,14 +197,25 @@ func LossPct(lost, packets Num) Num {
 	return N(100 * l / p)
 }
 
+// SetLag keeps h, which may be nil and is the Frame's from then on, and fills the quantiles from it.
+func (f *Frame) SetLag(h *Hist) {
+	if h == nil || h.N() == 0 {
+		return
+	}
+	f.Lag = h
+	f.LagP50Ms, f.LagMaxMs = millis(h.Quantile(0.5)), millis(h.Max())
+}
+
+// millis is a duration of ns nanoseconds, if there is one.
+func millis(ns int64, ok bool) Num {
+	if !ok {
+		return Num{}
+	}
+	return N(float64(ns) / 1e6)
+}
+
 // SetJitter keeps h, which the Frame owns from then on, and fills the quantiles from it.
 func (f *Frame) SetJitter(h *Hist) {
 	f.Jitter = h
-	ms := func(ns int64, ok bool) Num {
-		if !ok {
-			return Num{}
-		}
-		return N(float64(ns) / 1e6)
-	}
-	f.JitterP50Ms, f.JitterP99Ms, f.JitterMaxMs = ms(h.Quantile(0.5)), ms(h.Quantile(0.99)), ms(h.Max())
+	f.JitterP50Ms, f.JitterP99Ms, f.JitterMaxMs = millis(h.Quantile(0.5)), millis(h.Quantile(0.99)), millis(h.Max())
 }
