@@ -17,8 +17,9 @@ import (
 // tidyTimeout bounds what is still asked of the peer after the caller has given up.
 const tidyTimeout = 5 * time.Second
 
-// Drive starts traffic, or re-aims the running one. Rate, streams and direction change in place; for anything else the
-// new streams are opened beside the old ones before those are closed, so that on an error the old load goes on.
+// Drive starts traffic, or re-aims the running one. Rate, streams, direction, calls, congestion control, TCP_NODELAY and type
+// of service change in place; for anything else the new streams are opened beside the old ones before those are closed, so
+// that on an error the old load goes on.
 func (e *Engine) Drive(ctx context.Context, spec metric.Spec) (metric.Granted, error) {
 	if err := spec.Validate(); err != nil {
 		return metric.Granted{}, err
@@ -56,6 +57,11 @@ func (e *Engine) Reopen(ctx context.Context) (metric.Granted, error) {
 func (e *Engine) drive(ctx context.Context, spec metric.Spec, fresh bool) (metric.Granted, error) {
 	if err := e.alive(); err != nil {
 		return metric.Granted{}, err
+	}
+	if !fresh {
+		if err := e.retune(ctx, spec); err != nil {
+			return e.Granted(), err
+		}
 	}
 	e.mu.Lock()
 	p := plan(e.spec, e.streams, spec, fresh)
@@ -117,8 +123,7 @@ type change struct {
 // plan compares the running streams of old with what is wanted. With fresh none of them fits.
 func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 	var c change
-	fits := !fresh && old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far &&
-		sameBytes(old.NearCalls, want.NearCalls) && sameBytes(old.FarCalls, want.FarCalls)
+	keep := !fresh && fits(old, want)
 	for _, dir := range []metric.Dir{metric.Out, metric.In} {
 		n := 0
 		if slices.Contains(want.Mode.Dirs(), dir) {
@@ -128,7 +133,7 @@ func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 			if s.dir != dir {
 				continue
 			}
-			if fits && n > 0 {
+			if keep && n > 0 {
 				c.keep = append(c.keep, s)
 				n--
 			} else {
@@ -140,8 +145,14 @@ func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 				Near: want.Near, Far: want.Far, NearCalls: want.NearCalls, FarCalls: want.FarCalls})
 		}
 	}
-	c.reopen = len(have) > 0 && !fits
+	c.reopen = len(have) > 0 && !keep
 	return c
+}
+
+// fits reports whether a running stream can go from old to want.
+func fits(old, want metric.Spec) bool {
+	return old.Proto == want.Proto && old.Size == want.Size && old.Near.Retunes(want.Near) && old.Far.Retunes(want.Far) &&
+		sameBytes(old.NearCalls, want.NearCalls) && sameBytes(old.FarCalls, want.FarCalls)
 }
 
 // sameBytes reports whether a running stream can go from one to the other: how bytes are handed over is for its life.
@@ -175,6 +186,50 @@ func (e *Engine) open(ctx context.Context, wants []native.Want) ([]stream, error
 	return nil, errors.Join(errs[first], e.client.CloseStreams(tidy, ids...))
 }
 
+// retune gives the running streams what they can take of spec: rate, calls and socket options. Where an end refuses any of
+// it the old ones are put back, and nothing has changed.
+func (e *Engine) retune(ctx context.Context, spec metric.Spec) error {
+	e.mu.Lock()
+	old, streams := e.spec, e.streams
+	e.mu.Unlock()
+	if len(streams) == 0 || !fits(old, spec) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTimeout)
+	defer cancel()
+	if old.RateBps != spec.RateBps || old.NearCalls != spec.NearCalls || old.FarCalls != spec.FarCalls {
+		if err := e.client.Aim(ctx, spec.RateBps, spec.NearCalls, spec.FarCalls); err != nil {
+			return errors.Join(fmt.Errorf("re-aim: %w", err), e.client.Aim(ctx, old.RateBps, old.NearCalls, old.FarCalls))
+		}
+	}
+	if old.Near != spec.Near || old.Far != spec.Far {
+		near, far, err := e.client.Tune(ctx, spec.Near, spec.Far)
+		if err != nil {
+			back := old
+			back.Near.Congestion = cmp.Or(old.Near.Congestion, streams[0].Near.Congestion)
+			back.Far.Congestion = cmp.Or(old.Far.Congestion, streams[0].Far.Congestion)
+			_, _, undo := e.client.Tune(ctx, back.Near, back.Far)
+			return errors.Join(fmt.Errorf("re-tune: %w", err), undo, e.client.Aim(ctx, old.RateBps, old.NearCalls, old.FarCalls))
+		}
+		e.mu.Lock()
+		for i := range streams {
+			s := &streams[i]
+			if g, ok := near[s.ID]; ok {
+				s.Near = g
+			}
+			if g, ok := far[s.ID]; ok {
+				s.Far = g
+			}
+		}
+		e.mu.Unlock()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.spec.RateBps, e.spec.Near, e.spec.Far = spec.RateBps, spec.Near, spec.Far
+	e.spec.NearCalls, e.spec.FarCalls = spec.NearCalls, spec.FarCalls
+	return nil
+}
+
 // swap ends what is surplus and lets the new streams run. Where the far end does not say that the surplus has ended, the new
 // ones are let go, and what is left of the load is what was to be kept.
 func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []stream) error {
@@ -187,17 +242,11 @@ func (e *Engine) swap(ctx context.Context, spec metric.Spec, p change, fresh []s
 		return errors.Join(fmt.Errorf("end streams: %w", err), e.client.CloseStreams(ctx, idsOf(fresh)...))
 	}
 	e.mu.Lock()
-	old := e.spec
 	e.spec, e.wanted = spec, true
 	e.streams = slices.Concat(p.keep, fresh)
 	slices.SortStableFunc(e.streams, byDirThenID)
 	e.mu.Unlock()
 	e.begin()
-	if len(p.keep) > 0 && (old.RateBps != spec.RateBps || old.NearCalls != spec.NearCalls || old.FarCalls != spec.FarCalls) {
-		if err := e.client.Aim(ctx, spec.RateBps, spec.NearCalls, spec.FarCalls); err != nil {
-			return fmt.Errorf("re-aim: %w", err)
-		}
-	}
 	if len(fresh) == 0 {
 		return nil
 	}

@@ -99,6 +99,8 @@ func (s *session) serve() {
 			s.answer(l, nil)
 		case typeAim:
 			s.answer(l, s.aim(l))
+		case typeTune:
+			s.later(l, s.tune)
 		case typeRenew:
 			s.answer(l, s.renew())
 		}
@@ -149,6 +151,19 @@ func (s *session) aim(l *line) error {
 		return err
 	}
 	return s.ledger.Aim(l.Rate, spec.FarCalls)
+}
+
+// tune gives every stream new socket options.
+func (s *session) tune(l *line) (*line, error) {
+	spec := metric.DefaultSpec()
+	if l.Socket != nil {
+		spec.Far = *l.Socket
+	}
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	granted, err := s.ledger.Tune(spec.Far)
+	return &line{Grants: granted}, err
 }
 
 // expect prepares for a stream.
