@@ -194,10 +194,12 @@ func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 	if rx.ok {
 		f.RxBps = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
 		f.RxMode = receiveMode(rx.now.Rx)
+		f.RxCPUs = rx.now.RxCPUs
 	}
 	if !tx.ok {
 		return
 	}
+	f.TxCPUs = tx.now.TxCPUs
 	f.TxBps = tx.bps(tx.was.Tx.Bytes, tx.now.Tx.Bytes)
 	if spec.Proto == metric.UDP {
 		f.TxMode = sendMode(tx.now.Tx)
@@ -208,8 +210,20 @@ func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 	}
 	f.Retransmits = g.retrans
 	// Where nothing was acknowledged the kernel still has its last round trip, which is none of this interval.
-	if rtt := tx.now.Tx.RttMs; !rtt.IsZero() && tx.now.Tx.Bytes > tx.was.Tx.Bytes {
+	if tx.now.Tx.Bytes <= tx.was.Tx.Bytes {
+		return
+	}
+	now, was := tx.now.Tx, tx.was.Tx
+	if rtt := now.RttMs; !rtt.IsZero() {
 		f.RttMs, f.RttFrom = rtt, metric.FromTCP
+	}
+	f.MinRttMs, f.CwndBytes, f.DeliveryBps = now.MinRttMs, now.CwndBytes, now.DeliveryBps
+	if now.BusyUs > was.BusyUs && now.RwndUs >= was.RwndUs && now.SndbufUs >= was.SndbufUs {
+		busy := float64(now.BusyUs - was.BusyUs)
+		f.Limited = &metric.Limited{
+			RwndPct:   metric.N(min(100, 100*float64(now.RwndUs-was.RwndUs)/busy)),
+			SndbufPct: metric.N(min(100, 100*float64(now.SndbufUs-was.SndbufUs)/busy)),
+		}
 	}
 }
 

@@ -232,3 +232,28 @@ func TestMetronome(t *testing.T) {
 		}
 	})
 }
+
+// What limited a sender is a share of the time that it was busy, of this interval only.
+func TestLimited(t *testing.T) {
+	var m meter
+	at := func(n int64, tx flow.Tx) *metric.Frame {
+		spec := metric.DefaultSpec()
+		return m.frames(reading{mono: n * second / 10, spec: spec, out: true, load: flow.Reading{Tx: tx}})[0]
+	}
+	at(1, flow.Tx{Bytes: 1, BusyUs: 1000, RwndUs: 1000})
+	f := at(2, flow.Tx{Bytes: 2, BusyUs: 101_000, RwndUs: 26_000, CwndBytes: metric.N(5)})
+	if f.Limited == nil {
+		t.Fatalf("frame %+v", f)
+	}
+	num(t, "by the receiver's window", f.Limited.RwndPct, 25)
+	if v, ok := f.Limited.SndbufPct.Get(); !ok || v != 0 {
+		t.Errorf("by the send buffer: %v %v", v, ok)
+	}
+	num(t, "window", f.CwndBytes, 5)
+	if f := at(3, flow.Tx{Bytes: 3, BusyUs: 101_000, RwndUs: 26_000}); f.Limited != nil {
+		t.Errorf("a kernel that does not say: %+v", f.Limited)
+	}
+	if f := at(4, flow.Tx{Bytes: 3, BusyUs: 201_000, CwndBytes: metric.N(5)}); !f.CwndBytes.IsZero() {
+		t.Errorf("a window of a stream that stands still: %+v", f)
+	}
+}

@@ -20,12 +20,17 @@ const (
 	roleEnv  = "ETHTUNE_TEST_ROLE"
 	roleNear = "near" // runs the test named by -test.run
 	roleFar  = "far"  // serves until its standard input ends
+	roleHold = "hold" // holds its namespace until then
+	roleLoad = "load" // carries the load of loadEnv, a Spec
+
+	loadEnv = "ETHTUNE_TEST_LOAD"
 
 	nearIP, farIP = "10.77.0.1", "10.77.0.2"
 	port          = "5202"
 )
 
 func TestMain(m *testing.M) {
+	play(os.Getenv(roleEnv))
 	if os.Getenv(roleEnv) != roleFar {
 		os.Exit(m.Run())
 	}
@@ -119,7 +124,7 @@ func ip(t *testing.T, args string) {
 	run(t, "ip", strings.Fields(args)...)
 }
 
-func run(t *testing.T, name string, args ...string) {
+func run(t testing.TB, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)

@@ -25,6 +25,12 @@ interval  one for each direction that carries load:
   missed          datagrams of a UDP schedule (rate_bps above 0) that were never sent: the sender was not run in time
   softnet_drops   packets the receiving host dropped because a processor's backlog was full, of all its traffic
   retransmits     TCP segments sent again
+  min_rtt_ms      TCP: the smallest round trip of the last minutes, as the sending kernel has it
+  cwnd_bytes      TCP: congestion windows of all streams together
+  delivery_bps    TCP: rate of the kernel's last delivery samples, of all streams together
+  limited         TCP: rwnd_pct, sndbuf_pct: share of the time with something to send in which the receiver's window was
+                  full, or the send buffer held too little
+  tx_cpus, rx_cpus    processors that the traffic threads of the sending and the receiving end last ran on
   rtt_ms, rtt_from    round trip; probe (without the far end's own time) or tcp
   cpu             busy share of all processors of the near host, percent
   self_cpu        share of one processor that the near agent used beside its traffic threads, percent

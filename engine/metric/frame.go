@@ -60,6 +60,17 @@ type Frame struct {
 	RttMs       Num    `json:"rtt_ms,omitzero"`
 	RttFrom     string `json:"rtt_from,omitempty"` // probe or tcp
 
+	// What the sending kernels say of TCP: the smallest round trip of the last minutes, and of all streams together the
+	// congestion windows and the rate at which the last samples were delivered.
+	MinRttMs    Num      `json:"min_rtt_ms,omitzero"`
+	CwndBytes   Num      `json:"cwnd_bytes,omitzero"`
+	DeliveryBps Num      `json:"delivery_bps,omitzero"`
+	Limited     *Limited `json:"limited,omitempty"`
+
+	// TxCPUs and RxCPUs are the processors that the traffic threads of the sending and the receiving end last ran on.
+	TxCPUs []int `json:"tx_cpus,omitempty"`
+	RxCPUs []int `json:"rx_cpus,omitempty"`
+
 	CPU     Num `json:"cpu,omitzero"`      // busy share of all processors of the near host, percent
 	SelfCPU Num `json:"self_cpu,omitzero"` // of one processor, used by the near agent for everything but its traffic threads
 	Late    Num `json:"late,omitzero"`     // sampling ticks that came more than half a tick late
@@ -80,11 +91,18 @@ type LostAt struct {
 	NIC    Num `json:"nic,omitzero"`    // the receiving host's device or backlog dropped it
 }
 
+// Limited says what stood in the way of TCP senders, in percent of the time they had something to send. The rest of it the
+// congestion window, or the pacing, did.
+type Limited struct {
+	RwndPct   Num `json:"rwnd_pct,omitzero"`   // the receiver's window was full
+	SndbufPct Num `json:"sndbuf_pct,omitzero"` // the send buffer held too little
+}
+
 // RecordType is the line's type.
 func (*Frame) RecordType() string { return "interval" }
 
 // Merger folds the Frames of one direction into longer intervals without turning an absence into a number.
-// The zero Merger is empty. It keeps no Frame that it was given.
+// The zero Merger is empty. It keeps no Frame that it was given, except its lists of processors, which nobody changes.
 type Merger struct {
 	out      Frame
 	n        int
@@ -93,6 +111,9 @@ type Merger struct {
 	tx, rx   mean
 	rtt, cpu mean
 	self     mean
+
+	cwnd, delivery mean
+	rwnd, sndbuf   mean
 }
 
 // mean is a span-weighted mean of what was there.
@@ -161,6 +182,21 @@ func (m *Merger) Add(f *Frame) {
 	if f.RttFrom != "" {
 		o.RttFrom = f.RttFrom
 	}
+	if v, ok := f.MinRttMs.Get(); ok && v < o.MinRttMs.Or(v+1) {
+		o.MinRttMs = f.MinRttMs
+	}
+	m.cwnd.add(f.CwndBytes, f.Span)
+	m.delivery.add(f.DeliveryBps, f.Span)
+	if f.Limited != nil {
+		m.rwnd.add(f.Limited.RwndPct, f.Span)
+		m.sndbuf.add(f.Limited.SndbufPct, f.Span)
+	}
+	if f.TxCPUs != nil {
+		o.TxCPUs = f.TxCPUs
+	}
+	if f.RxCPUs != nil {
+		o.RxCPUs = f.RxCPUs
+	}
 }
 
 // Span is how many seconds it holds so far.
@@ -174,6 +210,10 @@ func (m *Merger) Take() *Frame {
 	o := m.out
 	o.TxBps, o.RxBps, o.RttMs = m.tx.num(), m.rx.num(), m.rtt.num()
 	o.CPU, o.SelfCPU = m.cpu.num(), m.self.num()
+	o.CwndBytes, o.DeliveryBps = m.cwnd.num(), m.delivery.num()
+	if l := (Limited{m.rwnd.num(), m.sndbuf.num()}); l != (Limited{}) {
+		o.Limited = &l
+	}
 	o.LossPct = LossPct(o.Lost, o.Packets)
 	if m.hist.N() > 0 {
 		h := m.hist

@@ -275,3 +275,23 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// What the kernels say of TCP folds without inventing a number: means over the time, the least of the least round trips.
+func TestMergerFoldsTCP(t *testing.T) {
+	var m Merger
+	m.Add(&Frame{Span: 1, CwndBytes: N(100), DeliveryBps: N(10), MinRttMs: N(0.5), TxCPUs: []int{0},
+		Limited: &Limited{RwndPct: N(20), SndbufPct: N(0)}})
+	m.Add(&Frame{Span: 3, CwndBytes: N(200), MinRttMs: N(0.7), Limited: &Limited{RwndPct: N(40), SndbufPct: N(0)}})
+	m.Add(&Frame{Span: 1, TxCPUs: []int{1}})
+	f := m.Take()
+	if f.CwndBytes != N(175) || f.DeliveryBps != N(10) || f.MinRttMs != N(0.5) || len(f.TxCPUs) != 1 || f.TxCPUs[0] != 1 {
+		t.Errorf("folded %+v", f)
+	}
+	if f.Limited == nil || *f.Limited != (Limited{N(35), N(0)}) {
+		t.Errorf("limited %+v", f.Limited)
+	}
+	m.Add(&Frame{Span: 1})
+	if f := m.Take(); f.Limited != nil || !f.CwndBytes.IsZero() || f.RxCPUs != nil {
+		t.Errorf("nothing became %+v", f)
+	}
+}

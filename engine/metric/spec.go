@@ -64,7 +64,8 @@ const (
 	DefaultProbe = 200
 )
 
-// Socket is what is asked of the load's sockets at one end. A zero field leaves the kernel's own choice.
+// Socket is what is asked of the load's sockets at one end. A zero field leaves the kernel's own choice. Congestion, NoDelay
+// and TOS can be changed without an interruption.
 type Socket struct {
 	SndBuf     int    `json:"sndbuf,omitempty"` // SO_SNDBUF in bytes, as asked; the kernel doubles it
 	RcvBuf     int    `json:"rcvbuf,omitempty"` // SO_RCVBUF in bytes, as asked; the kernel doubles it
@@ -188,6 +189,13 @@ func (s Socket) validate(side string) error {
 		return fmt.Errorf("%s:congestion %q: longer than the kernel's 15 characters", side, s.Congestion)
 	}
 	return nil
+}
+
+// Retunes reports whether a running socket can go from s to want: buffers and segment are for its life, and once another
+// congestion control was chosen the kernel's own choice is not to be had back.
+func (s Socket) Retunes(want Socket) bool {
+	return s.SndBuf == want.SndBuf && s.RcvBuf == want.RcvBuf && s.MSS == want.MSS &&
+		(s.Congestion == want.Congestion || want.Congestion != "")
 }
 
 // Granted is what the kernel gave a running load, read back from its first stream of each end.

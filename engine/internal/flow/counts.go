@@ -4,13 +4,24 @@ import "github.com/ethtune/ethtune/engine/metric"
 
 // Tx is what a sender has done since it started. Counters only grow.
 type Tx struct {
-	Bytes   uint64     `json:"bytes"`             // of payload: acknowledged for TCP, handed to the kernel for UDP
-	Packets uint64     `json:"packets,omitempty"` // UDP: sequence numbers used up, those refused included
-	Refused uint64     `json:"refused,omitempty"` // UDP: datagrams this host's own stack did not take
-	Missed  uint64     `json:"missed,omitempty"`  // UDP: datagrams of the schedule given up because the thread was late
-	Calls   uint64     `json:"calls,omitempty"`   // UDP: system calls that sent
-	Retrans uint64     `json:"retrans,omitempty"` // TCP: segments sent again
-	RttMs   metric.Num `json:"rtt_ms,omitzero"`   // TCP: the kernel's smoothed round trip now
+	Bytes   uint64 `json:"bytes"`             // of payload: acknowledged for TCP, handed to the kernel for UDP
+	Packets uint64 `json:"packets,omitempty"` // UDP: sequence numbers used up, those refused included
+	Refused uint64 `json:"refused,omitempty"` // UDP: datagrams this host's own stack did not take
+	Missed  uint64 `json:"missed,omitempty"`  // UDP: datagrams of the schedule given up because the thread was late
+	Calls   uint64 `json:"calls,omitempty"`   // UDP: system calls that sent
+	Retrans uint64 `json:"retrans,omitempty"` // TCP: segments sent again
+
+	// TCP: how long there was something to send, and how much of that the peer's window and the own send buffer stood in
+	// the way. A kernel that does not say leaves BusyUs 0.
+	BusyUs   uint64 `json:"busy_us,omitempty"`
+	RwndUs   uint64 `json:"rwnd_us,omitempty"`
+	SndbufUs uint64 `json:"sndbuf_us,omitempty"`
+
+	// TCP: what the kernel says now.
+	RttMs       metric.Num `json:"rtt_ms,omitzero"`       // smoothed round trip
+	MinRttMs    metric.Num `json:"min_rtt_ms,omitzero"`   // least round trip of the last minutes
+	CwndBytes   metric.Num `json:"cwnd_bytes,omitzero"`   // congestion window
+	DeliveryBps metric.Num `json:"delivery_bps,omitzero"` // rate of its last delivery sample
 
 	// What a running UDP sender uses now, of several the largest.
 	Batch int    `json:"batch,omitempty"`  // messages a call at most; a paced sender sends what is due
@@ -19,7 +30,7 @@ type Tx struct {
 	Epoch uint32 `json:"epoch,omitempty"`  // how often the stream was given something else to do
 }
 
-// add sums b's counters in.
+// add sums the counters of b in; what the kernel says now is the caller's to fold.
 func (a *Tx) add(b Tx) {
 	a.Bytes += b.Bytes
 	a.Packets += b.Packets
@@ -27,6 +38,9 @@ func (a *Tx) add(b Tx) {
 	a.Missed += b.Missed
 	a.Calls += b.Calls
 	a.Retrans += b.Retrans
+	a.BusyUs += b.BusyUs
+	a.RwndUs += b.RwndUs
+	a.SndbufUs += b.SndbufUs
 }
 
 // join adds what b, a running stream, uses now; the round trips are the caller's to average.
@@ -99,6 +113,9 @@ type Sender interface {
 	Start()
 	Aim(bps int64, c metric.Calls) error // of payload; 0 takes the bound away
 	Tx() Tx                              // after Close: the final count
+	Tune(o metric.Socket) (metric.GrantedSocket, error)
+	Place(cpus string) error
+	CPU() (int, bool)
 	Close() error
 	Done() <-chan struct{}
 	Err() error
@@ -110,6 +127,9 @@ type Receiver interface {
 	// Rx moves the jitter counted since the last such call to h, and the lag to Rx.Lag; with nil both stay for the next.
 	Rx(h *metric.Hist) Rx
 	Aim(bps int64, c metric.Calls) error // the sender's rate, by which calls are chosen that c leaves open
+	Tune(o metric.Socket) (metric.GrantedSocket, error)
+	Place(cpus string) error
+	CPU() (int, bool)
 	// Finish ends it once the sender's final count is known, so that what was lost at the tail is counted.
 	Finish(sent uint64) (Rx, error)
 	Close() error

@@ -17,6 +17,10 @@
 // stream sends what is due on an absolute schedule, and what is to be done is given to a running stream as a whole, with a
 // number that its datagrams carry, so that the far end sees when a change arrives.
 //
+// A TCP sender hands over its bytes in one of several ways, see way; all but the first spare the copy, so what they carry
+// is not what an application would see. Paced, it keeps the mean by a schedule of its own and has the kernel smooth it, see
+// allowance. A thread can be placed on processors while it runs, by any goroutine, see place.
+//
 // The probe is some hundred datagrams a second and has no thread: its ends are goroutines that wait in Go's poller. That
 // they run late costs no accuracy, because arrivals are stamped by the kernel, departures right before the call, and the
 // time spent in the far end is taken out.

@@ -24,6 +24,9 @@ type Ledger struct {
 type Reading struct {
 	Tx Tx `json:"tx"`
 	Rx Rx `json:"rx"`
+	// TxCPUs and RxCPUs are the processors that the threads of senders and receivers last ran on, each once, in order.
+	TxCPUs []int `json:"tx_cpus,omitempty"`
+	RxCPUs []int `json:"rx_cpus,omitempty"`
 }
 
 // AddSender takes over s, not yet started.
@@ -61,22 +64,73 @@ func (l *Ledger) Start() {
 	}
 }
 
-// Aim gives every sender the rate, and every stream the calls.
-func (l *Ledger) Aim(bps int64, c metric.Calls) error {
+// stream is what senders and receivers have in common.
+type stream interface {
+	Aim(bps int64, c metric.Calls) error
+	Tune(o metric.Socket) (metric.GrantedSocket, error)
+	Place(cpus string) error
+}
+
+// numbered is a stream with its id, which a sender and a receiver may share.
+type numbered struct {
+	stream
+	id uint32
+}
+
+// streams are those that are there.
+func (l *Ledger) streams() []numbered {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var errs []error
+	all := make([]numbered, 0, len(l.senders)+len(l.receivers))
 	for id, s := range l.senders {
-		if err := s.Aim(bps, c); err != nil {
-			errs = append(errs, fmt.Errorf("stream %d: %w", id, err))
-		}
+		all = append(all, numbered{s, id})
 	}
 	for id, r := range l.receivers {
-		if err := r.Aim(bps, c); err != nil {
-			errs = append(errs, fmt.Errorf("stream %d: %w", id, err))
+		all = append(all, numbered{r, id})
+	}
+	return all
+}
+
+// Aim gives every sender the rate, and every stream the calls. Processors that cannot be had are an error before anything
+// changes.
+func (l *Ledger) Aim(bps int64, c metric.Calls) error {
+	if err := CheckCPUs(c.Affinity); err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range l.streams() {
+		if err := errors.Join(s.Aim(bps, c), s.Place(c.Affinity)); err != nil {
+			errs = append(errs, fmt.Errorf("stream %d: %w", s.id, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Tune gives every stream what a running socket takes of o, and returns what the kernel then says, by the stream's id. All
+// are asked at once: each answers when its thread is run.
+func (l *Ledger) Tune(o metric.Socket) (map[uint32]metric.GrantedSocket, error) {
+	var mu sync.Mutex // guards what follows
+	var errs []error
+	granted := make(map[uint32]metric.GrantedSocket)
+	var wg sync.WaitGroup
+	for _, s := range l.streams() {
+		wg.Go(func() {
+			g, err := s.Tune(o)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				granted[s.id] = g
+			case !errors.Is(err, errClosed): // one that is being closed needs nothing
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(errs) > 0 {
+		return granted, errs[0] // they are all the same
+	}
+	return granted, nil
 }
 
 // CloseSender ends a sender and returns its final count; false where there is none of that id.
@@ -160,15 +214,40 @@ func (l *Ledger) Read(h *metric.Hist) Reading {
 		out.Tx.add(tx)
 		out.Tx.join(tx)
 		rtt.add(tx.RttMs)
+		out.Tx.MinRttMs = least(out.Tx.MinRttMs, tx.MinRttMs)
+		out.Tx.CwndBytes = out.Tx.CwndBytes.Add(tx.CwndBytes)
+		out.Tx.DeliveryBps = out.Tx.DeliveryBps.Add(tx.DeliveryBps)
+		out.TxCPUs = insert(out.TxCPUs, s)
 	}
 	for _, r := range l.receivers {
 		rx := r.Rx(h)
 		out.Rx.add(rx)
 		out.Rx.join(rx)
 		jitter.add(rx.JitterNs)
+		out.RxCPUs = insert(out.RxCPUs, r)
 	}
 	out.Tx.RttMs, out.Rx.JitterNs = rtt.num(), jitter.num()
 	return out
+}
+
+// insert puts the processor of s into cpus, which is in order.
+func insert(cpus []int, s interface{ CPU() (int, bool) }) []int {
+	n, ok := s.CPU()
+	if !ok {
+		return cpus
+	}
+	if i, found := slices.BinarySearch(cpus, n); !found {
+		cpus = slices.Insert(cpus, i, n)
+	}
+	return cpus
+}
+
+// least is the lesser of the two that are there.
+func least(a, b metric.Num) metric.Num {
+	if v, ok := b.Get(); ok && v < a.Or(v+1) {
+		return b
+	}
+	return a
 }
 
 // mean is the mean of the numbers that are there.

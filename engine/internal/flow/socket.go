@@ -79,15 +79,49 @@ func DialTCP(peer netip.AddrPort, o metric.Socket, timeout time.Duration) (int, 
 	return fd, nil
 }
 
-// ConfigureTCP sets on a TCP socket what o asks. A refusal has the kernel's words.
+// ConfigureTCP sets on a TCP socket what o asks. A refusal has the kernel's words. TCP_MAXSEG of a connection that is
+// there already changes nothing, and [Granted] shows that.
 func ConfigureTCP(fd int, o metric.Socket) error {
 	if err := setBuffers(fd, o); err != nil {
 		return err
 	}
+	if o.MSS != 0 {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG, o.MSS); err != nil {
+			return fmt.Errorf("set maximum segment to %d bytes: %w", o.MSS, err)
+		}
+	}
+	return retuneTCP(fd, o)
+}
+
+// retuneTCP sets what a running connection takes of o.
+func retuneTCP(fd int, o metric.Socket) error {
 	if o.Congestion != "" {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, o.Congestion); err != nil {
 			return fmt.Errorf("set congestion control %s: %w", o.Congestion, err)
 		}
+	}
+	delay := 0
+	if o.NoDelay {
+		delay = 1
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, delay); err != nil {
+		return fmt.Errorf("set TCP_NODELAY: %w", err)
+	}
+	return setTOS(fd, o.TOS)
+}
+
+// setTOS sets the type of service of what leaves fd. A socket of IPv6 that speaks IPv4 has both.
+func setTOS(fd, tos int) error {
+	family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil {
+		return os.NewSyscallError("getsockopt SO_DOMAIN", err)
+	}
+	err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TOS, tos)
+	if family == unix.AF_INET6 {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_TCLASS, tos)
+	}
+	if err != nil {
+		return fmt.Errorf("set type of service %#x: %w", tos, err)
 	}
 	return nil
 }
@@ -150,6 +184,9 @@ func configureUDP(fd, family int, o metric.Socket) error {
 	if err := setBuffers(fd, o); err != nil {
 		return err
 	}
+	if err := setTOS(fd, o.TOS); err != nil {
+		return err
+	}
 	for _, opt := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		if err := setTimeout(fd, opt, turn); err != nil {
 			return err
@@ -204,6 +241,9 @@ func Granted(fd int, proto metric.Proto) (metric.GrantedSocket, error) {
 	if proto == metric.TCP {
 		if g.Congestion, err = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION); err != nil {
 			return g, os.NewSyscallError("getsockopt TCP_CONGESTION", err)
+		}
+		if g.MSS, err = unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG); err != nil {
+			return g, os.NewSyscallError("getsockopt TCP_MAXSEG", err)
 		}
 	}
 	return g, nil

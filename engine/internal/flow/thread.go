@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ethtune/ethtune/engine/metric"
 )
 
 // errClosed is the answer of a stream whose socket is closed.
@@ -19,6 +21,7 @@ type thread struct {
 	stop atomic.Bool
 	done chan struct{}
 	err  error // the loop's; good once done is closed
+	place
 
 	mu      sync.Mutex // guards what follows, and fd against use after close
 	started bool
@@ -45,7 +48,10 @@ func (t *thread) Start() {
 		defer runtime.UnlockOSThread()
 		m := crew.enter()
 		defer crew.leave(m)
-		t.err = t.loop()
+		defer t.depart()
+		if t.err = t.arrive(); t.err == nil {
+			t.err = t.loop()
+		}
 	}()
 }
 
@@ -60,6 +66,32 @@ func (t *thread) Err() error {
 	default:
 		return nil
 	}
+}
+
+// running reports whether the loop is there to be asked.
+func (t *thread) running() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.done:
+		return false
+	default:
+		return t.started
+	}
+}
+
+// Tune gives the running stream o's type of service, and returns what the kernel then says. The rest of o is for new
+// sockets.
+func (t *thread) Tune(o metric.Socket) (metric.GrantedSocket, error) {
+	var g metric.GrantedSocket
+	err := t.use(func(fd int) error {
+		err := setTOS(fd, o.TOS)
+		if err == nil {
+			g, err = Granted(fd, metric.UDP)
+		}
+		return err
+	})
+	return g, err
 }
 
 // use calls f with the socket, unless it is closed.

@@ -38,14 +38,14 @@ func BenchmarkUDP(b *testing.B) {
 				wire := func() Wire { return NewNative(3, 4) }
 				tx := NewUDPSender(near, Config{Wire: wire(), Size: benchSize, Rate: c.rate, Calls: c.from})
 				rx := NewUDPReceiver(far, Config{Wire: wire(), Size: benchSize, Rate: c.rate, Calls: c.to})
-				stream(b, tx, rx, c.rate)
+				runStream(b, tx, rx, c.rate)
 			}
 		})
 	}
 }
 
-// stream runs one stream for a second and reports it.
-func stream(b *testing.B, tx *UDPSender, rx *UDPReceiver, rate int64) {
+// runStream runs one stream for a second and reports it.
+func runStream(b *testing.B, tx *UDPSender, rx *UDPReceiver, rate int64) {
 	b.Helper()
 	rx.Start()
 	tx.Start()

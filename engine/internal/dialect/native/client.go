@@ -257,7 +257,23 @@ func (c *Client) Renew(ctx context.Context) error {
 // Aim gives every running stream the rate in bit/s of payload, and the calls of its end.
 func (c *Client) Aim(ctx context.Context, bps int64, near, far metric.Calls) error {
 	_, err := c.ask(ctx, &line{Type: typeAim, Rate: bps, Calls: &far})
-	return errors.Join(err, c.Load.Aim(bps, near))
+	if local := c.Load.Aim(bps, near); local != nil {
+		err = errors.Join(err, fmt.Errorf("near end: %w", local))
+	}
+	return err
+}
+
+// Tune gives the sockets of every running stream what they take of near and far, and returns what both kernels then say, by
+// the stream's id. Where the far end refuses nothing is changed at the near end.
+func (c *Client) Tune(ctx context.Context, near, far metric.Socket) (atNear, atFar map[uint32]metric.GrantedSocket, err error) {
+	a, err := c.ask(ctx, &line{Type: typeTune, Socket: &far})
+	if err != nil {
+		return nil, nil, err
+	}
+	if atNear, err = c.Load.Tune(near); err != nil {
+		return nil, nil, fmt.Errorf("near end: %w", err)
+	}
+	return atNear, a.Grants, nil
 }
 
 // CloseStreams ends streams: senders first, so that receivers know how much was sent. Streams that are not wholly there,

@@ -91,28 +91,33 @@ type end struct {
 
 // join puts the end into l, which owns its socket from then on unless there is an error.
 func (e end) join(l *flow.Ledger, sends bool) error {
+	if err := flow.CheckCPUs(e.calls.Affinity); err != nil {
+		return err
+	}
 	c := flow.Config{Size: e.size, Rate: e.rate, Calls: e.calls}
 	if e.proto == metric.UDP {
 		c.Wire = flow.NewNative(e.id, e.tag)
 	}
+	var s flow.Sender
+	var r flow.Receiver
+	var err error
 	switch {
 	case e.proto == metric.TCP && sends:
-		t, err := flow.NewTCPSender(e.fd, c)
-		if err != nil {
-			return err
-		}
-		l.AddSender(e.id, t)
+		s, err = flow.NewTCPSender(e.fd, c)
 	case e.proto == metric.TCP:
-		c.Size = max(c.Size, flow.DefaultTCPSize)
-		r, err := flow.NewTCPReceiver(e.fd, c)
-		if err != nil {
-			return err
-		}
-		l.AddReceiver(e.id, r)
+		r, err = flow.NewTCPReceiver(e.fd, c)
 	case sends:
-		l.AddSender(e.id, flow.NewUDPSender(e.fd, c))
+		s = flow.NewUDPSender(e.fd, c)
 	default:
-		l.AddReceiver(e.id, flow.NewUDPReceiver(e.fd, c))
+		r = flow.NewUDPReceiver(e.fd, c)
 	}
-	return nil
+	switch {
+	case err != nil:
+		return err
+	case sends:
+		l.AddSender(e.id, s)
+		return s.Place(c.Calls.Affinity)
+	}
+	l.AddReceiver(e.id, r)
+	return r.Place(c.Calls.Affinity)
 }

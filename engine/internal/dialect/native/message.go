@@ -42,6 +42,7 @@ const (
 	typeJoin    = "join"      // request: answer once the stream is there, with what was granted
 	typeStart   = "start"     // request: let what was opened run
 	typeAim     = "aim"       // request: new rate of the far senders, and new calls of the far streams
+	typeTune    = "tune"      // request: new options of the sockets of the far streams; the answer says what was granted
 	typeRenew   = "renew"     // request: begin streams with the buffers that the kernel gives now
 	typeClose   = "close"     // request: end streams
 	typeDone    = "done"      // answer
@@ -55,21 +56,23 @@ const protoProbe metric.Proto = "probe"
 
 // line is any control line; which fields are there depends on the type.
 type line struct {
-	Type   string         `json:"type"`
-	N      uint64         `json:"n,omitempty"`       // number of a request, repeated in its answer
-	Proto  string         `json:"dialect,omitempty"` // hello
-	V      int            `json:"v,omitempty"`       // hello
-	Nonce  string         `json:"nonce,omitempty"`   // hello, near to far: 16 random bytes; challenge, far to near: the same
-	Proof  string         `json:"proof,omitempty"`   // prove, near to far; hello, far to near
-	Token  string         `json:"token,omitempty"`   // hello, far to near
-	Stream *StreamSpec    `json:"stream,omitempty"`  // open
-	ID     uint32         `json:"id,omitempty"`      // join
-	Rate   int64          `json:"rate,omitempty"`    // aim
-	Calls  *metric.Calls  `json:"calls,omitempty"`   // aim
-	Close  []closing      `json:"close,omitempty"`   // close; and its answer, for what the far end sent
-	Grant  *Grant         `json:"grant,omitempty"`   // answer to join
-	Error  string         `json:"error,omitempty"`   // refused
-	Stats  *dialect.Stats `json:"stats,omitempty"`
+	Type   string                          `json:"type"`
+	N      uint64                          `json:"n,omitempty"`       // number of a request, repeated in its answer
+	Proto  string                          `json:"dialect,omitempty"` // hello
+	V      int                             `json:"v,omitempty"`       // hello
+	Nonce  string                          `json:"nonce,omitempty"`   // hello, near to far: 16 random bytes; challenge, far to near: the same
+	Proof  string                          `json:"proof,omitempty"`   // prove, near to far; hello, far to near
+	Token  string                          `json:"token,omitempty"`   // hello, far to near
+	Stream *StreamSpec                     `json:"stream,omitempty"`  // open
+	ID     uint32                          `json:"id,omitempty"`      // join
+	Rate   int64                           `json:"rate,omitempty"`    // aim
+	Calls  *metric.Calls                   `json:"calls,omitempty"`   // aim
+	Socket *metric.Socket                  `json:"socket,omitempty"`  // tune
+	Grants map[uint32]metric.GrantedSocket `json:"grants,omitempty"`  // answer to tune, by the stream's id
+	Close  []closing                       `json:"close,omitempty"`   // close; and its answer, for what the far end sent
+	Grant  *Grant                          `json:"grant,omitempty"`   // answer to join
+	Error  string                          `json:"error,omitempty"`   // refused
+	Stats  *dialect.Stats                  `json:"stats,omitempty"`
 }
 
 // closing ends one stream.

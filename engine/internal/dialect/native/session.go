@@ -116,6 +116,8 @@ func (s *session) serve() string {
 			s.answer(l, nil)
 		case typeAim:
 			s.answer(l, s.aim(l))
+		case typeTune:
+			s.later(l, s.tune)
 		case typeRenew:
 			s.answer(l, s.renew())
 		}
@@ -229,6 +231,19 @@ func (s *session) slowEnough(bps int64) error {
 		return fmt.Errorf("the server sends no stream faster than %d bit/s: ask for less with -b", s.maxRate)
 	}
 	return nil
+}
+
+// tune gives every stream new socket options.
+func (s *session) tune(l *line) (*line, error) {
+	spec := metric.DefaultSpec()
+	if l.Socket != nil {
+		spec.Far = *l.Socket
+	}
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	granted, err := s.ledger.Tune(spec.Far)
+	return &line{Grants: granted}, err
 }
 
 // expect prepares for a stream.

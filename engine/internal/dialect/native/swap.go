@@ -23,8 +23,7 @@ type change struct {
 // plan compares the running streams of old with what is wanted. With fresh none of them fits.
 func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 	var c change
-	fits := !fresh && old.Proto == want.Proto && old.Size == want.Size && old.Near == want.Near && old.Far == want.Far &&
-		sameBytes(old.NearCalls, want.NearCalls) && sameBytes(old.FarCalls, want.FarCalls)
+	keep := !fresh && fits(old, want)
 	for _, dir := range []metric.Dir{metric.Out, metric.In} {
 		n := 0
 		if slices.Contains(want.Mode.Dirs(), dir) {
@@ -34,7 +33,7 @@ func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 			if s.dir != dir {
 				continue
 			}
-			if fits && n > 0 {
+			if keep && n > 0 {
 				c.keep = append(c.keep, s)
 				n--
 			} else {
@@ -46,8 +45,14 @@ func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 				Near: want.Near, Far: want.Far, NearCalls: want.NearCalls, FarCalls: want.FarCalls})
 		}
 	}
-	c.reopen = len(have) > 0 && !fits
+	c.reopen = len(have) > 0 && !keep
 	return c
+}
+
+// fits reports whether a running stream can go from old to want.
+func fits(old, want metric.Spec) bool {
+	return old.Proto == want.Proto && old.Size == want.Size && old.Near.Retunes(want.Near) && old.Far.Retunes(want.Far) &&
+		sameBytes(old.NearCalls, want.NearCalls) && sameBytes(old.FarCalls, want.FarCalls)
 }
 
 // sameBytes reports whether a running stream can go from one to the other: how bytes are handed over is for its life.
@@ -93,17 +98,11 @@ func (d *Driver) swap(ctx context.Context, spec metric.Spec, p change, fresh []s
 		return errors.Join(fmt.Errorf("end streams: %w", err), d.client.CloseStreams(ctx, idsOf(fresh)...))
 	}
 	d.mu.Lock()
-	old := d.spec
 	d.spec, d.wanted = spec, true
 	d.streams = slices.Concat(p.keep, fresh)
 	slices.SortStableFunc(d.streams, byDirThenID)
 	d.mu.Unlock()
 	d.hooks.Begin()
-	if len(p.keep) > 0 && (old.RateBps != spec.RateBps || old.NearCalls != spec.NearCalls || old.FarCalls != spec.FarCalls) {
-		if err := d.client.Aim(ctx, spec.RateBps, spec.NearCalls, spec.FarCalls); err != nil {
-			return fmt.Errorf("re-aim: %w", err)
-		}
-	}
 	if len(fresh) == 0 {
 		return nil
 	}
