@@ -56,25 +56,11 @@ const (
 	settleTerminal = 300 * time.Millisecond
 )
 
-func (c *Config) interval() time.Duration {
-	n := c.FPS
-	if n < 1 || n > 10 {
-		n = frames
-	}
-	return time.Second / time.Duration(n)
-}
+func (c *Config) terminal() terminal { return terminal{c.Caps, c.In, c.Out, c.Env, c.FPS} }
 
 func (c *Config) lasting() []knob.Side {
 	if c.Lasting == nil {
 		return []knob.Side{knob.Host}
 	}
 	return c.Lasting
-}
-
-// size is the terminal's size as far as it is known before it said so itself.
-func (c *Config) size() (cols, rows int) {
-	if c.Caps.Columns < 1 || c.Caps.Rows < 1 {
-		return eventCols, fullRows
-	}
-	return c.Caps.Columns, c.Caps.Rows
 }

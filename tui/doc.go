@@ -11,5 +11,8 @@
 //
 // On q, what would outlive the run is asked for: to be kept, or put back when the Bench is closed.
 //
+// A server has a screen of its own: a root model that only routes as well, with the panes of its guests and an Intent that
+// ends a session. It shares the terminal, the feed, the clock and the key map.
+//
 // The whole screen is one grid of cells. Where each pane paints is a pure function of the terminal's size.
 package tui

@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -48,6 +47,7 @@ type model struct {
 	heard  time.Time // when the newest Frame came
 	now    time.Time // of the newest message
 
+	terminal   terminal
 	cols, rows int
 	grid       *chart.Grid
 	content    string
@@ -55,7 +55,7 @@ type model struct {
 
 func newModel(ctx context.Context, c Config) *model {
 	m := &model{
-		cfg: c, ctx: ctx,
+		cfg: c, ctx: ctx, terminal: c.terminal(),
 		reader:  c.Feed,
 		turns:   turns{bench: c.Bench, ctx: ctx},
 		ready:   func() bool { return true },
@@ -71,23 +71,14 @@ func newModel(ctx context.Context, c Config) *model {
 	if m.reader == nil {
 		m.reader = c.Bench.Watch("screen")
 	}
-	m.cols, m.rows = c.size()
+	m.cols, m.rows = m.terminal.size()
 	m.paint()
 	return m
 }
 
 // Init starts what runs by itself: the feed, the frame clock, the first reading of the knobs.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{pull(m.ctx, m.reader), watchEnds(m.ctx, m.cfg.Bench), tick(m.cfg.interval()), m.turns.read(), nextReread()}
-	if weak(m.term()) {
-		cmds = append(cmds, tea.Tick(settleTerminal, func(time.Time) tea.Msg { return settledMsg{} }))
-	}
-	return tea.Batch(cmds...)
-}
-
-// weak says whether a terminal is one of those that show parts of what they do not understand.
-func weak(term string) bool {
-	return term == "linux" || strings.HasPrefix(term, "vt1") || strings.HasPrefix(term, "vt2")
+	return tea.Batch(pull(m.ctx, m.reader), watchEnds(m.ctx, m.cfg.Bench), tick(m.terminal.interval()), m.turns.read(), nextReread(), m.terminal.settle())
 }
 
 // View is the picture painted last.
@@ -104,7 +95,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.records(msg)
 	case tickMsg:
 		m.tick(time.Time(msg))
-		return m, tick(m.cfg.interval())
+		return m, tick(m.terminal.interval())
 	case statesMsg:
 		m.states(msg)
 	case turnedMsg:
@@ -200,7 +191,7 @@ func (m *model) turned(msg turnedMsg) tea.Cmd {
 // resize lays out anew. A terminal that does not know its size says 0x0.
 func (m *model) resize(cols, rows int) {
 	if cols < 1 || rows < 1 {
-		cols, rows = m.cfg.size()
+		cols, rows = m.terminal.size()
 	}
 	m.cols, m.rows = cols, rows
 	if m.focus == pane.Events && m.layout().Events.Empty() {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
+	"github.com/ethtune/ethtune/tui"
+	"github.com/ethtune/ethtune/tui/term"
 	"github.com/ethtune/ethtune/tune/rig"
 	"github.com/ethtune/ethtune/tune/rig/agent"
 	"github.com/spf13/cobra"
@@ -25,6 +28,7 @@ type serveFlags struct {
 	time                   seconds
 	once, json             bool
 	keyFile                string
+	look
 }
 
 func serveCommand() *cobra.Command {
@@ -35,7 +39,8 @@ func serveCommand() *cobra.Command {
 		Short: "The peer: answers ethtune on another host",
 		Long: `The peer: answers ethtune on another host.
 It takes part in tests and changes no setting of this host, whatever a peer asks.
-A port that is taken is skipped with a line. One line is printed when a session comes and one when it goes.`,
+A port that is taken is skipped with a line. On a terminal a screen shows who is there; where standard output is no
+terminal, or TERM=dumb, or with --plain, one line is printed when a session comes and one when it goes.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
@@ -47,6 +52,7 @@ A port that is taken is skipped with a line. One line is printed when a session 
 	fl.BoolVarP(&f.once, "one-off", "1", false, "end after one session")
 	fl.StringVar(&f.keyFile, "key-file", "", "`file` with a secret that native peers must have too")
 	fl.BoolVarP(&f.json, "json", "J", false, "JSON lines")
+	f.look.add(fl)
 	fl.SortFlags = false
 	return c
 }
@@ -87,11 +93,20 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	out, _ := c.OutOrStdout().(*os.File)
+	caps := term.Detect(os.Getenv, out)
+	if err := f.look.override(&caps); err != nil {
+		return err
+	}
 	r, err := agent.Spawn(c.Context(), agentCommandLine())
 	if err != nil {
 		return err
 	}
-	err = f.log(c.Context(), r, s, c.OutOrStdout())
+	if f.json || f.plain || !caps.TTY || os.Getenv("TERM") == "dumb" {
+		err = f.log(c.Context(), r, s, c.OutOrStdout())
+	} else {
+		err = f.screen(c.Context(), r, s, caps)
+	}
 	return errors.Join(unlessEnded(c.Context(), err), r.Close())
 }
 
@@ -122,6 +137,27 @@ func (f *serveFlags) log(ctx context.Context, r rig.Rig, s metric.Serve, w io.Wr
 			return nil
 		}
 	}
+}
+
+// screen serves and shows who comes and goes until it is quit.
+func (f *serveFlags) screen(ctx context.Context, r rig.Rig, s metric.Serve, caps term.Caps) error {
+	facts, err := r.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	reader := r.Watch("screen")
+	g, err := r.Drive(ctx, rig.Load{Serve: &s})
+	if err != nil {
+		reader.Close()
+		return err
+	}
+	return tui.RunServe(ctx, tui.ServeConfig{
+		Host: facts.Host, Serving: g.Serving, Most: s.Rules.Sessions, Once: s.Rules.Once, Feed: reader, Caps: caps, FPS: f.fps,
+		Kick: func(ctx context.Context, id int) error {
+			_, err := r.Drive(ctx, rig.Load{Kick: id})
+			return err
+		},
+	})
 }
 
 // serving prints what is served and what is not.

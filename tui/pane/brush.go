@@ -92,3 +92,10 @@ func cut(s string, room int) string {
 	}
 	return s
 }
+
+// Clear makes r blank, for a question over what is there.
+func (b Brush) Clear(r Rect) {
+	for i := range r.H {
+		b.blank(r.X, r.Y+i, r.W)
+	}
+}

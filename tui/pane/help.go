@@ -2,6 +2,7 @@ package pane
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ethtune/ethtune/tui/chart"
 )
@@ -15,7 +16,7 @@ type HelpPage struct {
 var topics = []struct {
 	name   string
 	column int
-}{{"Turn", 0}, {"Find", 0}, {"Look", 1}, {"Screen", 1}}
+}{{"Turn", 0}, {"Find", 0}, {"Clients", 0}, {"Look", 1}, {"Screen", 1}}
 
 // Columns of the help, counted from the left edge of each of its two columns.
 const (
@@ -27,20 +28,25 @@ const (
 // helpLine is one line of a column.
 type helpLine struct{ head, keys, text string }
 
-func helpColumns(columns int) [][]helpLine {
+// helpColumns lists the keys of the screen that has the pane f.
+func helpColumns(columns int, f Focus) [][]helpLine {
+	screen := Anywhere
+	if f == Guests {
+		screen = Guests
+	}
 	out := make([][]helpLine, columns)
 	for _, t := range topics {
+		if !slices.ContainsFunc(Keys, func(k Key) bool { return k.Topic == t.name && k.Where&screen != 0 }) {
+			continue
+		}
 		c := min(t.column, columns-1)
 		if len(out[c]) > 0 {
 			out[c] = append(out[c], helpLine{})
 		}
 		out[c] = append(out[c], helpLine{head: t.name})
 		for _, k := range Keys {
-			if k.Topic == t.name {
-				text := k.Help
-				if k.Where != Anywhere {
-					text += whereText(k.Where)
-				}
+			if k.Topic == t.name && k.Where&screen != 0 {
+				text := k.Help + whereText(k.Where)
 				out[c] = append(out[c], helpLine{keys: k.Shown, text: text})
 			}
 		}
@@ -83,7 +89,7 @@ func (h *HelpPage) Draw(b Brush, r Rect, f Focus) {
 	if r.W >= 2*helpColumn-2 {
 		columns = 2
 	}
-	cols := helpColumns(columns)
+	cols := helpColumns(columns, f)
 	h.lines = 0
 	for _, c := range cols {
 		h.lines = max(h.lines, len(c))
@@ -104,7 +110,7 @@ func (h *HelpPage) Draw(b Brush, r Rect, f Focus) {
 		}
 	}
 	if r.H >= 8 {
-		drawLegend(b, r.Row(r.H-2))
+		drawLegend(b, r.Row(r.H-2), f)
 	}
 	hints := []hint{{"esc", "close", true}, {"q", "quit", true}}
 	if h.lines > h.page {
@@ -113,7 +119,13 @@ func (h *HelpPage) Draw(b Brush, r Rect, f Focus) {
 	drawHints(b, r.Row(r.H-1), hints)
 }
 
-func drawLegend(b Brush, r Rect) {
+// drawLegend says what the lamps mean; on the screen of a server, which has but one, what its numbers are.
+func drawLegend(b Brush, r Rect, f Focus) {
+	if f == Guests {
+		b.Line(r, Span{"Since", chart.Bold}, Span{" somebody came or went: median, p99.", chart.Faint},
+			Span{"  Of the whole session: loss.", chart.Faint})
+		return
+	}
 	x := b.Text(r.X, r.Y, r.W, "Lamps", chart.Bold)
 	for _, l := range []struct {
 		lamp Lamp

@@ -17,9 +17,25 @@ type Say struct {
 // Leave asks for the end of the screen; what would outlive the run is kept first, or put back afterwards.
 type Leave struct{ Keep bool }
 
+// Ask asks for a [Confirm] before something is done.
+type Ask struct {
+	Title   string // the question
+	Fact    string // beside it, where there is room
+	Text    string // what it is about
+	More    string // said after that where there is room
+	Yes, No string // the answers
+	Do      Intent // after yes
+	About   int    // the guest it is about, with whom the question goes; 0 = none
+}
+
+// EndOf asks for the end of a guest's session.
+type EndOf struct{ ID int }
+
 func (Turn) intent()  {}
 func (Leave) intent() {}
 func (Say) intent()   {}
+func (Ask) intent()   {}
+func (EndOf) intent() {}
 
 // Spans is the sentence as the help line shows it.
 func (s Say) Spans() []Span {

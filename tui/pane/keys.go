@@ -10,8 +10,10 @@ const (
 	Charts Focus = 1 << iota
 	Knobs
 	Events
+	Guests // of a server, whose screen has nothing else to choose from
 
-	Anywhere = Charts | Knobs | Events
+	Anywhere   = Charts | Knobs | Events
+	EachScreen = Anywhere | Guests
 )
 
 // String is the pane's name as its head shows it.
@@ -23,6 +25,8 @@ func (f Focus) String() string {
 		return "knobs"
 	case Events:
 		return "events"
+	case Guests:
+		return "clients"
 	}
 	return "all panes"
 }
@@ -43,6 +47,8 @@ const (
 	UndoLast
 	ChangedOnly
 	Filter
+
+	EndSession
 
 	RowUp
 	RowDown
@@ -86,7 +92,7 @@ type Key struct {
 	Hint  string // the word in the hint bar; empty = not there
 	Help  string // what the keys do
 	Topic string // the heading in the help
-	Stays bool   // never dropped from the hint bar, and at its end
+	Stays bool   // never dropped from the hint bar
 	Press []Press
 }
 
@@ -106,16 +112,22 @@ var Keys = []Key{
 		[]Press{{"up", RowUp}, {"down", RowDown}, {"k", RowUp}, {"j", RowDown}}},
 	{Knobs | Events, "pgup pgdown", "", "a page up / down", "Find", false, []Press{{"pgup", PageUp}, {"pgdown", PageDown}}},
 	{Knobs | Events, "home end", "", "first / last row", "Find", false, []Press{{"home", First}, {"end", Last}}},
+	{Guests, "up down", "choose", "choose a client", "Clients", false, []Press{{"up", RowUp}, {"down", RowDown}}},
+	{Guests, "k", "end session", "end its session, asks", "Clients", true, []Press{{"k", EndSession}}},
+	{Guests, "pgup pgdown", "", "a page up / down", "Clients", false, []Press{{"pgup", PageUp}, {"pgdown", PageDown}}},
+	{Guests, "home end", "", "first / last client", "Clients", false, []Press{{"home", First}, {"end", Last}}},
 	{Knobs, "/", "", "filter by name", "Find", false, []Press{{"/", Filter}}},
 	{Knobs, "c", "", "changed only", "Find", false, []Press{{"c", ChangedOnly}}},
 	{Anywhere, "1 2 3", "", "charts knobs events", "Look", false, []Press{{"1", ToCharts}, {"2", ToKnobs}, {"3", ToEvents}}},
-	{Anywhere, "p", "freeze", "freeze, keeps measuring", "Look", false, []Press{{"p", Freeze}}},
-	{Anywhere, "g", "", "braille, block, ASCII", "Screen", false, []Press{{"g", NextGlyphs}}},
-	{Anywhere, "ctrl+l", "", "redraw, ask size again", "Screen", false, []Press{{"ctrl+l", Redraw}}},
-	{Anywhere, "esc", "", "back, close", "Screen", false, []Press{{"esc", Back}}},
-	{Anywhere, "?", "help", "this help", "Screen", true, []Press{{"?", ShowHelp}}},
+	{EachScreen, "p", "freeze", "freeze, keeps measuring", "Look", false, []Press{{"p", Freeze}}},
+	{EachScreen, "g", "", "braille, block, ASCII", "Screen", false, []Press{{"g", NextGlyphs}}},
+	{EachScreen, "ctrl+l", "", "redraw, ask size again", "Screen", false, []Press{{"ctrl+l", Redraw}}},
+	{EachScreen, "esc", "", "back, close", "Screen", false, []Press{{"esc", Back}}},
+	{EachScreen, "?", "help", "this help", "Screen", true, []Press{{"?", ShowHelp}}},
 	{Anywhere, "ctrl+c", "", "put all back, quit", "Screen", false, []Press{{"ctrl+c", QuitNow}}},
 	{Anywhere, "q", "quit", "quit, asks what to keep", "Screen", true, []Press{{"q", Quit}}},
+	{Guests, "ctrl+c", "", "end all sessions, quit", "Screen", false, []Press{{"ctrl+c", QuitNow}}},
+	{Guests, "q", "quit", "quit, asks if any is here", "Screen", true, []Press{{"q", Quit}}},
 }
 
 // ActionOf is what the key of that name does in the pane f.

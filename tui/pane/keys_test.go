@@ -10,7 +10,7 @@ import (
 // A key means one thing in each pane, and every action has a key.
 func TestKeysAreUnique(t *testing.T) {
 	bound := make(map[Action]bool)
-	for _, f := range []Focus{Charts, Knobs, Events} {
+	for _, f := range []Focus{Charts, Knobs, Events, Guests} {
 		seen := make(map[string]string)
 		for _, k := range Keys {
 			for _, p := range k.Press {
@@ -38,28 +38,34 @@ func TestKeysAreUnique(t *testing.T) {
 // The help shows each row of the key map once, and nothing else that looks like one.
 func TestHelpListsTheKeyMap(t *testing.T) {
 	for _, w := range []int{38, 78, 198} {
-		g := chart.NewGrid(w, 60)
-		var h HelpPage
-		h.Draw(Brush{Grid: g}, Rect{0, 0, w, 60}, Knobs)
-		text := g.String()
-		rows := 0
-		for _, k := range Keys {
-			if k.Topic == "" || k.Help == "" {
-				t.Errorf("%q has no topic or no help", k.Shown)
-			}
-			if n := strings.Count(text, k.Shown+strings.Repeat(" ", helpText-helpKeys-len(k.Shown))+k.Help[:min(len(k.Help), 12)]); n != 1 {
-				t.Errorf("%d columns: %q is there %d times:\n%s", w, k.Shown, n, text)
-			}
-		}
-		for _, lines := range helpColumns(2) {
-			for _, l := range lines {
-				if l.keys != "" {
-					rows++
+		for f, screen := range map[Focus]Focus{Knobs: Anywhere, Guests: Guests} {
+			g := chart.NewGrid(w, 60)
+			var h HelpPage
+			h.Draw(Brush{Grid: g}, Rect{0, 0, w, 60}, f)
+			text := g.String()
+			rows, want := 0, 0
+			for _, k := range Keys {
+				if k.Topic == "" || k.Help == "" {
+					t.Errorf("%q has no topic or no help", k.Shown)
+				}
+				if k.Where&screen == 0 {
+					continue
+				}
+				want++
+				if n := strings.Count(text, k.Shown+strings.Repeat(" ", helpText-helpKeys-len(k.Shown))+k.Help[:min(len(k.Help), 12)]); n != 1 {
+					t.Errorf("%d columns: %q is there %d times:\n%s", w, k.Shown, n, text)
 				}
 			}
-		}
-		if rows != len(Keys) {
-			t.Errorf("%d rows for %d keys", rows, len(Keys))
+			for _, lines := range helpColumns(2, f) {
+				for _, l := range lines {
+					if l.keys != "" {
+						rows++
+					}
+				}
+			}
+			if rows != want {
+				t.Errorf("%s: %d rows for %d keys", f, rows, want)
+			}
 		}
 	}
 }

@@ -136,8 +136,13 @@ func (s *Status) rate() string {
 
 // Draw paints the row.
 func (s *Status) Draw(b Brush, r Rect, c Condition) {
+	drawParts(b, r, s.parts(c))
+}
+
+// drawParts paints the left parts from the left and the right ones to the right edge, without those of the highest ranks
+// that there is no room for.
+func drawParts(b Brush, r Rect, parts []part) {
 	const gap = 2
-	parts := s.parts(c)
 	for total(b, parts, gap) > r.W && len(parts) > 1 {
 		worst := 0
 		for i, p := range parts {
