@@ -5,13 +5,8 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect/iperf2"
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
-)
-
-// Names of the dialects that are not ours.
-const (
-	iperf3Name = "iperf3"
-	iperf2Name = "iperf2"
 )
 
 // iperf2Port is where an iperf -s is not asked: it would take the question for data of a client.
@@ -34,7 +29,7 @@ func detect(ctx context.Context, addr string, o Options) (string, error) {
 	}
 	defer c.Close()
 	if c.RemoteAddr().(*net.TCPAddr).Port == iperf2Port {
-		return iperf2Name, nil
+		return iperf2.Name, nil
 	}
 	deadline, _ := ctx.Deadline()
 	_ = c.SetDeadline(deadline)
@@ -54,7 +49,7 @@ func dialectOf(first byte, addr string) (string, error) {
 	case '{':
 		return native.Name, nil
 	case 9, 0xff, 0xfe:
-		return iperf3Name, nil
+		return "iperf3", nil
 	}
 	return "", fmt.Errorf("%s speaks neither ethtune nor iperf3: its first byte is %#x", addr, first)
 }

@@ -18,6 +18,13 @@ var errClosed = errors.New("engine is closed")
 // ErrDismissed is why an Engine ended whose server did not want it any longer.
 var ErrDismissed = dialect.ErrDismissed
 
+// Whose fault an error of Drive is: the dialect has no words for what was asked, or the peer did not answer, refused, or is
+// busy.
+var (
+	ErrCannot = dialect.ErrCannot
+	ErrPeer   = dialect.ErrPeer
+)
+
 // Engine is the near end of traffic with one peer. Its methods may be called by any goroutine.
 type Engine struct {
 	addr    string
@@ -69,7 +76,6 @@ func (e *Engine) Redial(ctx context.Context) (*Engine, error) {
 		return nil, err
 	}
 	_ = e.Close() // it held nothing that could still fail
-	next.note("the peer is back")
 	return next, nil
 }
 

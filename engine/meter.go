@@ -51,6 +51,7 @@ type delta struct {
 	now     flow.Reading
 	jitter  *metric.Hist
 	lag     *metric.Hist
+	one     bool   // its jitter is one number
 	softnet uint64 // packets dropped
 	backlog bool   // whether that is known
 }
@@ -123,7 +124,7 @@ func (m *meter) farDelta(stats []*dialect.Stats) delta {
 	last := stats[len(stats)-1]
 	first := m.far.mono == 0
 	d := m.far.move(last.Mono, last.Load, jitter, last.Softnet)
-	d.lag = lag
+	d.lag, d.one = lag, last.OneJitter
 	d.ok = !first && d.seconds > 0 // the first only says where its counters begin
 	return d
 }
@@ -259,6 +260,9 @@ func loadLoss(f *metric.Frame, g growth, rx *delta) {
 		return
 	}
 	setJitter(f, rx.now.Rx.JitterNs, rx.jitter, metric.FromLoad, rx.now.Rx.User)
+	if j, ok := rx.now.Rx.JitterNs.Get(); ok && rx.one {
+		f.JitterMs, f.JitterFrom = metric.N(j/1e6), metric.FromLoad
+	}
 	f.SetLag(rx.lag)
 	f.Reordered, f.Duplicates = g.reordered, g.duplicates
 	if extent := rx.now.Rx.Extent; extent > 0 {

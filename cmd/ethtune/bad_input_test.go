@@ -34,7 +34,7 @@ func TestBadInput(t *testing.T) {
 		{"run lab -A x", "affinity"},
 		{"tune", "ethtune tune HOST"},
 		{"serve x", "x"},
-		{"serve --native=", "nothing to serve"},
+		{"serve --native= --iperf2= --iperf3=", "nothing to serve"},
 		{"serve --native 5202x", "--native"},
 		{"serve --max-sessions 0", "--max-sessions"},
 		{"run lab extra", "ethtune run lab"},

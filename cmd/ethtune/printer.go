@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -134,7 +135,12 @@ func frameText(f *metric.Frame) string {
 			b.WriteString(strings.Repeat(" ", len(text(0))-1) + "-")
 		}
 	}
-	part(f.RxBps, func(v float64) string { return fmt.Sprintf("%14s", bitRate(v)) })
+	// Of a far end that does not say what arrives there is what was acknowledged or sent, and said to be so.
+	if rate, ok := f.RxBps.Get(); ok || f.TxBps.IsZero() {
+		part(f.RxBps, func(float64) string { return fmt.Sprintf("%14s", bitRate(rate)) })
+	} else {
+		part(f.TxBps, func(v float64) string { return fmt.Sprintf("%14s sent", bitRate(v)) })
+	}
 	part(f.JitterMs, func(v float64) string { return fmt.Sprintf("  jitter %9s", millis(v)) })
 	part(f.LossPct, func(v float64) string { return fmt.Sprintf("  loss %6.2f %%", v) })
 	if f.LostAt != nil {
@@ -238,8 +244,8 @@ func millis(v float64) string {
 
 func (p *textPrinter) end(e endRecord) error {
 	for _, t := range e.Totals {
-		f := &metric.Frame{RxBps: t.RxBps, LossPct: t.LossPct, LostAt: t.LostAt, RttMs: t.RttMs, Retransmits: t.Retransmits,
-			JitterMs: t.JitterP50Ms}
+		f := &metric.Frame{RxBps: t.RxBps, TxBps: t.TxBps, LossPct: t.LossPct, LostAt: t.LostAt, RttMs: t.RttMs, Retransmits: t.Retransmits,
+			JitterMs: cmp.Or(t.JitterP50Ms, t.JitterMs)}
 		if err := p.printf("%7.1f s  %-3s %s  in all", e.T, t.Dir, frameText(f)); err != nil {
 			return err
 		}

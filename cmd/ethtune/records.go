@@ -58,6 +58,7 @@ type total struct {
 	RxBytes      metric.Num     `json:"rx_bytes,omitzero"`
 	TxBps        metric.Num     `json:"tx_bps,omitzero"`
 	RxBps        metric.Num     `json:"rx_bps,omitzero"`
+	JitterMs     metric.Num     `json:"jitter_ms,omitzero"` // the estimator's last word
 	JitterP50Ms  metric.Num     `json:"jitter_p50_ms,omitzero"`
 	JitterP99Ms  metric.Num     `json:"jitter_p99_ms,omitzero"`
 	JitterMaxMs  metric.Num     `json:"jitter_max_ms,omitzero"`
@@ -85,7 +86,7 @@ func newTotal(f *metric.Frame) total {
 	}
 	return total{
 		Dir: f.Dir, Span: f.Span, TxBytes: bytes(f.TxBps), RxBytes: bytes(f.RxBps), TxBps: f.TxBps, RxBps: f.RxBps,
-		JitterP50Ms: f.JitterP50Ms, JitterP99Ms: f.JitterP99Ms, JitterMaxMs: f.JitterMaxMs, JitterFrom: f.JitterFrom,
+		JitterMs: f.JitterMs, JitterP50Ms: f.JitterP50Ms, JitterP99Ms: f.JitterP99Ms, JitterMaxMs: f.JitterMaxMs, JitterFrom: f.JitterFrom,
 		Lost: f.Lost, Packets: f.Packets, LossPct: f.LossPct, LossFrom: f.LossFrom, LostAt: f.LostAt,
 		Reordered: f.Reordered, Duplicates: f.Duplicates, Missed: f.Missed,
 		SoftnetDrops: f.SoftnetDrops, Retransmits: f.Retransmits, RttMs: f.RttMs,

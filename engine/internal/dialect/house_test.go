@@ -74,3 +74,24 @@ func TestHouseClosesInTime(t *testing.T) {
 		g.Leave("time")
 	})
 }
+
+func TestNearOnly(t *testing.T) {
+	both := metric.Calls{Copy: metric.Vmsplice, SkipCopy: true}
+	placed := both
+	placed.Affinity = "1"
+	for i, c := range []struct {
+		near, far metric.Calls
+		ok        bool
+	}{
+		{metric.Calls{}, metric.Calls{}, true},
+		{placed, metric.Calls{}, true},
+		{placed, both, true},
+		{both, placed, false},
+		{metric.Calls{}, both, false},
+	} {
+		s, err := NearOnly(metric.Spec{NearCalls: c.near, FarCalls: c.far}, "no words for it")
+		if (err == nil) != c.ok || c.ok && (s.NearCalls != c.near || s.FarCalls != metric.Calls{}) || !c.ok && !errors.Is(err, ErrCannot) {
+			t.Errorf("%d: %+v %v", i, s, err)
+		}
+	}
+}

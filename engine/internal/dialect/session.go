@@ -12,6 +12,9 @@ import (
 // what else can be done.
 var ErrCannot = errors.New("not in this dialect")
 
+// ErrPeer is what a Session answers whose peer did not answer, refused, or is busy. Errors of the network need not wrap it.
+var ErrPeer = errors.New("the peer")
+
 // ErrDismissed is why a Session ended that the server did not want any longer. Nobody is to come back by himself.
 var ErrDismissed = errors.New("the server ended the session")
 
@@ -64,9 +67,11 @@ type State struct {
 
 // Stats is the far end's part of the measurement. Counters are of the whole session.
 type Stats struct {
-	Mono    int64        `json:"mono"` // CLOCK_MONOTONIC ns there, or of any clock that goes as fast
-	Load    flow.Reading `json:"load"`
-	Jitter  *metric.Hist `json:"jitter,omitempty"`  // of its receivers, since the last stats
-	Softnet *uint64      `json:"softnet,omitempty"` // packets dropped between its devices and its stack, since the session began
-	Broken  string       `json:"broken,omitempty"`  // why a stream ended by itself
+	Mono   int64        `json:"mono"` // CLOCK_MONOTONIC ns there, or of any clock that goes as fast
+	Load   flow.Reading `json:"load"`
+	Jitter *metric.Hist `json:"jitter,omitempty"` // of its receivers, since the last stats
+	// OneJitter says that the estimator in Load is of the time since the last stats, and all that the far end tells of it.
+	OneJitter bool    `json:"one_jitter,omitempty"`
+	Softnet   *uint64 `json:"softnet,omitempty"` // packets dropped between its devices and its stack, since the session began
+	Broken    string  `json:"broken,omitempty"`  // why a stream ended by itself
 }

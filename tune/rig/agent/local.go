@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -181,7 +182,22 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 		}
 		l.setEngine(e)
 	}
-	return e.Drive(ctx, load.Spec)
+	g, err := e.Drive(ctx, load.Spec)
+	return g, kindOf(err)
+}
+
+// kindOf says whose an error of an engine is: ours to refuse, the peer's, or neither.
+func kindOf(err error) error {
+	var network net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, engine.ErrCannot):
+		return fmt.Errorf("%w: %w", rig.ErrInput, err)
+	case errors.Is(err, engine.ErrPeer), errors.As(err, &network), errors.Is(err, unix.ECONNREFUSED):
+		return fmt.Errorf("%w: %w", rig.ErrPeer, err)
+	}
+	return err
 }
 
 // serve answers peers. The caller holds mu.

@@ -31,13 +31,20 @@ func (l *Local) lookAfter(e *engine.Engine) {
 	<-e.Done()
 	tick := time.NewTicker(reviveEvery)
 	defer tick.Stop()
+	said := ""
 	for e.Err() != nil && !errors.Is(e.Err(), engine.ErrDismissed) && l.engine() == e {
 		ctx, cancel := context.WithTimeout(l.life, reviveWithin)
 		next, err := e.Redial(ctx)
 		cancel()
 		if err == nil {
-			l.takeUp(e, next)
-			return
+			err = l.takeUp(e, next)
+			if err == nil {
+				return
+			}
+			if why := err.Error(); why != said {
+				said = why
+				l.feed.Put(&metric.Note{T: e.Now(), Time: time.Now(), Text: "traffic does not go on: " + why})
+			}
 		}
 		select {
 		case <-tick.C:
@@ -47,21 +54,24 @@ func (l *Local) lookAfter(e *engine.Engine) {
 	}
 }
 
-// takeUp makes next the engine in lost's place, unless another is already.
-func (l *Local) takeUp(lost, next *engine.Engine) {
+// takeUp lets the load flow in next and makes that the engine in lost's place, unless another is already. Where it cannot
+// flow, next is closed and that is the error.
+func (l *Local) takeUp(lost, next *engine.Engine) error {
+	if _, err := next.Reopen(l.life); err != nil && l.life.Err() == nil {
+		_ = next.Close() // nothing ever flowed in it
+		return err
+	}
 	l.mu.Lock()
 	ours := !l.closed && l.eng == lost
 	if ours {
 		l.setEngine(next)
+		l.tellBack(next)
 	}
 	l.mu.Unlock()
 	if !ours {
-		_ = next.Close() // nothing ever flowed in it
-		return
+		return next.Close()
 	}
-	if _, err := next.Reopen(l.life); err != nil && next.Err() == nil && l.life.Err() == nil {
-		l.feed.Put(&metric.Note{T: next.Now(), Time: time.Now(), Text: fmt.Sprintf("traffic does not go on: %s", err)})
-	}
+	return nil
 }
 
 // running is the engine, which takes up with its peer again first where it has lost that; nil where there is none yet.
@@ -84,5 +94,11 @@ func (l *Local) runningLocked(ctx context.Context) (*engine.Engine, error) {
 		return nil, fmt.Errorf("%w: %w", rig.ErrPeer, err)
 	}
 	l.setEngine(next)
+	l.tellBack(next)
 	return next, nil
+}
+
+// tellBack says that the peer was taken up with again.
+func (l *Local) tellBack(e *engine.Engine) {
+	l.feed.Put(&metric.Note{T: e.Now(), Time: time.Now(), Text: "the peer is back"})
 }

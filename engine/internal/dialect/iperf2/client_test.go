@@ -17,7 +17,7 @@ import (
 )
 
 func TestClientReaims(t *testing.T) {
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	c, h := dial(t, s.Addr(), metric.TCP, Options{})
 	for _, change := range []func(*metric.Spec){
 		func(s *metric.Spec) { s.Streams, s.RateBps = 2, 10_000_000 },
@@ -62,7 +62,7 @@ func TestClientReaims(t *testing.T) {
 }
 
 func TestClientChainsSegments(t *testing.T) {
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	c, _ := dial(t, s.Addr(), metric.UDP, Options{Segment: minSegment})
 	drive(t, c, metric.ModeOut, func(s *metric.Spec) { s.Streams, s.RateBps = 2, 10_000_000 })
 	var all []*dialect.Stats
@@ -170,7 +170,7 @@ func TestOldServerDoesNotSend(t *testing.T) {
 
 func TestServerGoes(t *testing.T) {
 	for _, mode := range []metric.Mode{metric.ModeOut, metric.ModeIn, metric.ModeBoth} {
-		s, _ := serve(t, "127.0.0.1", dialect.Rules{})
+		s, _ := serve(t, "127.0.0.1", metric.Rules{})
 		c, _ := dial(t, s.Addr(), metric.TCP, Options{})
 		drive(t, c, mode, func(s *metric.Spec) { s.Streams, s.RateBps = 2, 10_000_000 })
 		s.Close()
@@ -189,7 +189,7 @@ func TestServerGoes(t *testing.T) {
 }
 
 func TestClientIsBound(t *testing.T) {
-	s, _ := serve(t, "127.0.0.1", dialect.Rules{})
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
 	for _, proto := range []metric.Proto{metric.TCP, metric.UDP} {
 		c, _ := dial(t, s.Addr(), proto, Options{Bind: netip.MustParseAddr("127.0.0.9")})
 		drive(t, c, metric.ModeOut, func(s *metric.Spec) { s.RateBps = 1_000_000 })

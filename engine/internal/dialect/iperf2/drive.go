@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
+	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -26,7 +27,14 @@ const (
 // opened or closed for another number of streams; for anything else all are opened anew, which over UDP happens every
 // [Options.Segment] anyway and interrupts nothing.
 func (c *Client) Drive(ctx context.Context, spec metric.Spec, fresh bool) error {
-	if err := c.can(spec); err != nil {
+	err := c.can(spec)
+	if err == nil {
+		spec, err = dialect.NearOnly(spec, noFar)
+	}
+	if err == nil {
+		err = flow.CheckCPUs(spec.NearCalls.Affinity)
+	}
+	if err != nil {
 		return err
 	}
 	c.turn.Lock()
@@ -80,8 +88,6 @@ func (c *Client) can(spec metric.Spec) error {
 	case spec.Proto == metric.UDP && spec.Mode == metric.ModeIn && spec.Size > stockRoom:
 		return fmt.Errorf("%w: %s", dialect.ErrCannot, noRoom)
 	case spec.Far != metric.Socket{} && spec.Far != spec.Near:
-		return fmt.Errorf("%w: far end: %s", dialect.ErrCannot, noFar)
-	case spec.FarCalls != metric.Calls{}:
 		return fmt.Errorf("%w: far end: %s", dialect.ErrCannot, noFar)
 	}
 	return nil

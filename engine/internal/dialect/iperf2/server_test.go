@@ -19,7 +19,7 @@ import (
 
 func TestServerSendsNoMoreThanAsked(t *testing.T) {
 	iperf(t)
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	stockClient(t, s.Addr(), "-R", "-n", "10M")
 	await(t, "end of the guest", func() bool { return len(g.left()) == 1 })
 	if m := g.left()[0]; m.TxBytes != 10<<20 || m.Reason != "" {
@@ -29,7 +29,7 @@ func TestServerSendsNoMoreThanAsked(t *testing.T) {
 
 func TestServerKeepsToTheRate(t *testing.T) {
 	iperf(t)
-	s, g := serve(t, "127.0.0.1", dialect.Rules{Rate: 50_000_000})
+	s, g := serve(t, "127.0.0.1", metric.Rules{RateBps: 50_000_000})
 	stockClient(t, s.Addr(), "-R", "-t", "1")
 	await(t, "end of the guest", func() bool { return len(g.left()) == 1 })
 	if m := g.left()[0]; m.TxBytes == 0 || m.TxBytes > 50_000_000/8*3/2 {
@@ -52,7 +52,7 @@ func ask(t testing.TB, addr, header string) net.Conn {
 }
 
 func TestServerDoesNotConnectBack(t *testing.T) {
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	c := ask(t, s.Addr(), tcpLegacy)
 	c.Write(make([]byte, 100_000))
 	c.Close()
@@ -68,7 +68,7 @@ func TestServerEndsGuests(t *testing.T) {
 		"close": func(s *Server) { s.Close() },
 	} {
 		for _, header := range []string{tcpPlain, tcpReverse, tcpFull, ""} {
-			s, g := serve(t, "127.0.0.1", dialect.Rules{})
+			s, g := serve(t, "127.0.0.1", metric.Rules{})
 			if header == "" {
 				udp(t, s).Write(datagram(1, 1470))
 			} else {
@@ -86,7 +86,7 @@ func TestServerEndsGuests(t *testing.T) {
 }
 
 func TestServerIsFull(t *testing.T) {
-	s, _ := serve(t, "127.0.0.1", dialect.Rules{Sessions: 1})
+	s, _ := serve(t, "127.0.0.1", metric.Rules{Sessions: 1})
 	ask(t, s.Addr(), tcpPlain)
 	await(t, "guest", func() bool { return len(s.house.Guests()) == 1 })
 	c := ask(t, s.Addr(), tcpPlain)
@@ -119,7 +119,7 @@ func datagram(id int64, n int) []byte {
 }
 
 func TestServerCountsWhatIsLost(t *testing.T) {
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	c := udp(t, s)
 	for id := range int64(100) {
 		if id != 7 && id < 98 { // 98 and 99 are lost at the tail
@@ -146,7 +146,7 @@ func TestServerCountsWhatIsLost(t *testing.T) {
 }
 
 func TestServerReportsAsOldClientsReadIt(t *testing.T) {
-	s, _ := serve(t, "127.0.0.1", dialect.Rules{})
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
 	c := udp(t, s)
 	old := func(id int64) []byte { // of 2.0.5, whose numbers have 32 bits
 		b := make([]byte, 1470)
@@ -170,7 +170,7 @@ func TestServerReportsAsOldClientsReadIt(t *testing.T) {
 }
 
 func TestServerIsNoAmplifier(t *testing.T) {
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	c := udp(t, s)
 	quiet := func(what string) {
 		t.Helper()
@@ -195,7 +195,7 @@ func TestServerIsNoAmplifier(t *testing.T) {
 }
 
 func TestBadPeers(t *testing.T) {
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := func(n int) []byte {
 		b := make([]byte, n)
@@ -277,7 +277,7 @@ func TestBadPeers(t *testing.T) {
 }
 
 func TestPortIsTaken(t *testing.T) {
-	s, _ := serve(t, "127.0.0.1", dialect.Rules{})
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
 	if _, err := Listen(s.Addr(), &dialect.House{}); !errors.Is(err, unix.EADDRINUSE) || !strings.Contains(err.Error(), s.Addr()) {
 		t.Errorf("%v", err)
 	}
@@ -290,7 +290,7 @@ func TestPortIsTaken(t *testing.T) {
 }
 
 func TestDestination(t *testing.T) {
-	s, _ := serve(t, "", dialect.Rules{})
+	s, _ := serve(t, "", metric.Rules{})
 	port := netip.MustParseAddrPort(s.Addr()).Port()
 	for _, host := range []string{"127.0.0.1", "127.0.0.2", "::1"} {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(host), port)))

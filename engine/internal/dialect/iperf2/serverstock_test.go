@@ -35,7 +35,7 @@ func (g *guests) left() []metric.Guest {
 	return append([]metric.Guest(nil), g.gone...)
 }
 
-func serve(t testing.TB, host string, rules dialect.Rules) (*Server, *guests) {
+func serve(t testing.TB, host string, rules metric.Rules) (*Server, *guests) {
 	t.Helper()
 	g := &guests{}
 	s, err := Listen(net.JoinHostPort(host, "0"), &dialect.House{Rules: rules, Told: g.told})
@@ -71,7 +71,7 @@ func TestStockClientAgainstServer(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/P%d", host, flags, streams), func(t *testing.T) {
 					t.Parallel()
 					iperf(t)
-					s, g := serve(t, host, dialect.Rules{Rate: 200_000_000})
+					s, g := serve(t, host, metric.Rules{RateBps: 200_000_000})
 					text := stockClient(t, s.Addr(), append(strings.Fields(flags), "-t", "1", "-P", strconv.Itoa(streams))...)
 					await(t, "end of the guests", func() bool { return len(g.left()) == streams })
 					var tx, rx, lost, packets float64
@@ -113,7 +113,7 @@ func TestStockClientAgainstServer(t *testing.T) {
 
 func TestStockClientsAtOnce(t *testing.T) {
 	iperf(t)
-	s, g := serve(t, "127.0.0.1", dialect.Rules{Rate: 50_000_000})
+	s, g := serve(t, "127.0.0.1", metric.Rules{RateBps: 50_000_000})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		flags := []string{"-b 20m", "-R", "-u -b 5m", "-u -b 20m -l 400"}[i%4]

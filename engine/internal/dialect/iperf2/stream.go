@@ -105,11 +105,26 @@ func (c *Client) openOne(ctx context.Context, spec metric.Spec, seg *segment) (*
 	if err == nil {
 		err = s.equip(spec, seg)
 	}
+	if err == nil {
+		err = s.place(spec.NearCalls.Affinity)
+	}
 	if err != nil {
 		s.drop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// place puts its threads on the processors, which [flow.CheckCPUs] has found to be there.
+func (s *stream) place(cpus string) error {
+	var errs []error
+	if s.out != nil {
+		errs = append(errs, s.out.Place(cpus))
+	}
+	if s.in != nil {
+		errs = append(errs, s.in.Place(cpus))
+	}
+	return errors.Join(errs...)
 }
 
 // drop lets go of a stream that never ran.

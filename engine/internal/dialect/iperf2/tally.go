@@ -41,7 +41,7 @@ func (t *tally) publish() {
 	if len(t.stats) == maxStats {
 		t.stats = append(t.stats[:0], t.stats[1:]...)
 	}
-	t.stats = append(t.stats, &dialect.Stats{Mono: t.mono, Load: flow.Reading{Rx: t.rx}})
+	t.stats = append(t.stats, &dialect.Stats{Mono: t.mono, Load: flow.Reading{Rx: t.rx}, OneJitter: true})
 }
 
 // take returns what came since it was last called.

@@ -44,7 +44,7 @@ func (s *Server) serveTCP(c *net.TCPConn, h header) {
 	}
 	fd, err := detach(c, false)
 	if err == nil {
-		err = g.equip(fd, s.house.Rules.Rate)
+		err = g.equip(fd, s.house.Rules.RateBps)
 	}
 	if err != nil {
 		g.Leave(err.Error())

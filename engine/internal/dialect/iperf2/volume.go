@@ -72,6 +72,17 @@ func (v *volume) Aim(bps int64, _ metric.Calls) error {
 		unix.SetsockoptUint64(v.fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, uint64(max(bps/8, 1))))
 }
 
+// Tune changes nothing: its guest has no words for it.
+func (v *volume) Tune(metric.Socket) (metric.GrantedSocket, error) {
+	return flow.Granted(v.fd, metric.TCP)
+}
+
+// Place changes nothing, for the same reason: it runs where the scheduler has it.
+func (v *volume) Place(string) error { return nil }
+
+// CPU is not known of a goroutine.
+func (v *volume) CPU() (int, bool) { return 0, false }
+
 // Tx is what was written, which may not have been acknowledged.
 func (v *volume) Tx() flow.Tx { return flow.Tx{Bytes: v.written.Load()} }
 
