@@ -142,7 +142,7 @@ func setBuffers(fd int, o metric.Socket) error {
 }
 
 // DialUDP opens a connected UDP socket with what o asks, receive stamps on and blocking calls bounded. With a valid
-// local the socket is bound to it beside others of the same port. The descriptor is the caller's.
+// local the socket is bound to it, where it has a port beside others of the same port. The descriptor is the caller's.
 func DialUDP(local, peer netip.AddrPort, o metric.Socket) (int, error) {
 	family, sa, err := sockaddr(peer)
 	if err != nil {
@@ -164,7 +164,8 @@ func DialUDP(local, peer netip.AddrPort, o metric.Socket) (int, error) {
 	}
 	if local.IsValid() {
 		_, lsa, err := sockaddr(local)
-		if err == nil {
+		// Of sockets that share theirs the kernel may give the port of another to one that asks for any.
+		if err == nil && local.Port() != 0 {
 			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
 		}
 		if err == nil {
