@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect/iperf2"
+	"github.com/ethtune/ethtune/engine/internal/dialect/iperf3"
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
 )
 
@@ -49,7 +50,7 @@ func dialectOf(first byte, addr string) (string, error) {
 	case '{':
 		return native.Name, nil
 	case 9, 0xff, 0xfe:
-		return "iperf3", nil
+		return iperf3.Name, nil
 	}
 	return "", fmt.Errorf("%s speaks neither ethtune nor iperf3: its first byte is %#x", addr, first)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/dialect/iperf2"
+	"github.com/ethtune/ethtune/engine/internal/dialect/iperf3"
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -28,6 +29,9 @@ type spoken struct {
 var dialects = []spoken{
 	{native.Name, 5202, func(ctx context.Context, addr string, o Options, _ metric.Proto, h dialect.Hooks) (dialect.Session, error) {
 		return native.NewDriver(ctx, addr, native.Options{Bind: o.Bind, Key: o.Key}, h)
+	}},
+	{iperf3.Name, 5201, func(ctx context.Context, addr string, o Options, _ metric.Proto, h dialect.Hooks) (dialect.Session, error) {
+		return iperf3.Dial(ctx, addr, iperf3.Options{Bind: o.Bind, Timeout: o.Timeout}, h)
 	}},
 	{iperf2.Name, iperf2Port, func(ctx context.Context, addr string, o Options, p metric.Proto, h dialect.Hooks) (dialect.Session, error) {
 		return iperf2.Dial(ctx, addr, p, iperf2.Options{Bind: o.Bind, Timeout: o.Timeout}, h)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/dialect/iperf2"
+	"github.com/ethtune/ethtune/engine/internal/dialect/iperf3"
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
 	"github.com/ethtune/ethtune/engine/internal/host"
 	"github.com/ethtune/ethtune/engine/metric"
@@ -48,6 +49,7 @@ func Listen(s metric.Serve, feed *metric.Feed) (*Server, error) {
 		listen        func(addr string, h *dialect.House) (listener, error)
 	}{
 		{native.Name, s.Native, func(a string, h *dialect.House) (listener, error) { return native.Listen(a, h) }},
+		{iperf3.Name, s.Iperf3, func(a string, h *dialect.House) (listener, error) { return iperf3.Listen(a, h) }},
 		{iperf2.Name, s.Iperf2, func(a string, h *dialect.House) (listener, error) { return iperf2.Listen(a, h) }},
 	} {
 		if l.addr == "" {

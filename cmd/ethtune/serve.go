@@ -46,6 +46,7 @@ terminal, or TERM=dumb, or with --plain, one line is printed when a session come
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.native, "native", ":5202", "`address:port` for ethtune; empty = not")
+	fl.StringVar(&f.iperf3, "iperf3", ":5201", "`address:port` for iperf3; empty = not")
 	fl.StringVar(&f.iperf2, "iperf2", ":5001", "`address:port` for iperf 2; empty = not")
 	fl.IntVar(&f.sessions, "max-sessions", metric.MaxSessions, "`sessions` at once")
 	fl.Var(&f.rate, "max-rate", "`bit/s` that a peer may ask a stream of this end to send, K M G are 1000-based; 0 = any")

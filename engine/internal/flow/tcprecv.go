@@ -35,7 +35,7 @@ func NewTCPReceiver(fd int, c Config) (*TCPReceiver, error) {
 	} else {
 		r.buf = make([]byte, r.size)
 	}
-	r.own(fd, r.receive)
+	r.own(fd, c.Calls.Affinity, r.receive)
 	return r, nil
 }
 

@@ -41,7 +41,7 @@ func NewTCPSender(fd int, c Config) (*TCPSender, error) {
 		return nil, err
 	}
 	s := &TCPSender{way: w, size: c.Size}
-	s.own(fd, s.send)
+	s.own(fd, c.Calls.Affinity, s.send)
 	s.rate.Store(c.Rate)
 	var i info
 	if i.read(fd) {

@@ -29,8 +29,9 @@ type thread struct {
 }
 
 // own takes over fd.
-func (t *thread) own(fd int, loop func() error) {
+func (t *thread) own(fd int, cpus string, loop func() error) {
 	t.fd, t.loop, t.done = fd, loop, make(chan struct{})
+	_ = t.Place(cpus) // there is no thread yet that could refuse
 }
 
 // Start lets the traffic run. It may be called once; after Close it does nothing.

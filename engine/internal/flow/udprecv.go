@@ -46,7 +46,7 @@ type UDPReceiver struct {
 func NewUDPReceiver(fd int, c Config) *UDPReceiver {
 	r := &UDPReceiver{wire: c.Wire, size: max(c.Size, c.Wire.Len())}
 	r.aim.now.Store(newGoal(c))
-	r.own(fd, r.receive)
+	r.own(fd, c.Calls.Affinity, r.receive)
 	return r
 }
 

@@ -46,7 +46,7 @@ func NewUDPSender(fd int, c Config) *UDPSender {
 	u := &UDPSender{wire: c.Wire, size: max(c.Size, c.Wire.Len())}
 	u.aim.now.Store(newGoal(c))
 	u.used.Store(&usedMode{})
-	u.own(fd, u.send)
+	u.own(fd, c.Calls.Affinity, u.send)
 	return u
 }
 

@@ -1,44 +1,10 @@
 package iperf2
 
 import (
-	"fmt"
-	"net"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
-
-// detach takes the connection out of Go's poller: it returns a blocking descriptor of its own, the caller's to close,
-// and closes c.
-func detach(c *net.TCPConn, nodelay bool) (int, error) {
-	defer c.Close()
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	fd := -1
-	var dupErr error
-	if err = raw.Control(func(orig uintptr) { fd, dupErr = duplicate(int(orig)) }); err == nil {
-		err = dupErr
-	}
-	if err != nil {
-		return -1, fmt.Errorf("take over connection: %w", err)
-	}
-	if err := unix.SetNonblock(fd, false); err != nil {
-		_ = unix.Close(fd)
-		return -1, os.NewSyscallError("fcntl O_NONBLOCK", err)
-	}
-	// Go switches Nagle off, which iperf leaves on.
-	on := 0
-	if nodelay {
-		on = 1
-	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, on); err != nil {
-		_ = unix.Close(fd)
-		return -1, os.NewSyscallError("setsockopt TCP_NODELAY", err)
-	}
-	return fd, nil
-}
 
 // duplicate is a second descriptor of fd's socket, the caller's to close.
 func duplicate(fd int) (int, error) {

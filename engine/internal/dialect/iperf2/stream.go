@@ -105,26 +105,11 @@ func (c *Client) openOne(ctx context.Context, spec metric.Spec, seg *segment) (*
 	if err == nil {
 		err = s.equip(spec, seg)
 	}
-	if err == nil {
-		err = s.place(spec.NearCalls.Affinity)
-	}
 	if err != nil {
 		s.drop()
 		return nil, err
 	}
 	return s, nil
-}
-
-// place puts its threads on the processors, which [flow.CheckCPUs] has found to be there.
-func (s *stream) place(cpus string) error {
-	var errs []error
-	if s.out != nil {
-		errs = append(errs, s.out.Place(cpus))
-	}
-	if s.in != nil {
-		errs = append(errs, s.in.Place(cpus))
-	}
-	return errors.Join(errs...)
 }
 
 // drop lets go of a stream that never ran.
@@ -200,7 +185,15 @@ func (c *Client) dialTCP(ctx context.Context, peer netip.AddrPort, o metric.Sock
 	if err != nil {
 		return -1, err
 	}
-	return detach(conn.(*net.TCPConn), o.NoDelay)
+	fd, err := flow.Detach(conn.(*net.TCPConn))
+	if err != nil || !o.NoDelay {
+		return fd, err
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		_ = unix.Close(fd)
+		return -1, os.NewSyscallError("setsockopt TCP_NODELAY", err)
+	}
+	return fd, nil
 }
 
 // greet says at the head of the stream what is wanted, and where the server shall send waits until it does.

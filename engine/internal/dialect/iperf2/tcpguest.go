@@ -42,7 +42,7 @@ func (s *Server) serveTCP(c *net.TCPConn, h header) {
 		_ = c.Close()
 		return
 	}
-	fd, err := detach(c, false)
+	fd, err := flow.Detach(c)
 	if err == nil {
 		err = g.equip(fd, s.house.Rules.RateBps)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
-// dialectName is what the session and its grants are called.
-const dialectName = "iperf3"
+// Name is what a [dialect.Session] of this package is called.
+const Name = "iperf3"
 
 // DefaultSegment is how long each of the tests is that measure UDP at the far end.
 const DefaultSegment = time.Second
@@ -84,13 +84,13 @@ func Dial(ctx context.Context, addr string, o Options, h dialect.Hooks) (*Client
 }
 
 // Name is iperf3.
-func (c *Client) Name() string { return dialectName }
+func (c *Client) Name() string { return Name }
 
 // Granted is what the near kernel gave the first stream. The far end does not tell what it has.
 func (c *Client) Granted() metric.Granted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := metric.Granted{Dialect: dialectName, Fixed: fixed()}
+	g := metric.Granted{Dialect: Name, Fixed: fixed()}
 	if c.flowing {
 		g.Size, g.Near = c.granted.Size, c.granted.Near
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
+	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -23,9 +24,6 @@ func fixed() map[string]string {
 
 // can reports the first thing in s that iperf3 has no words for. A probe is not one: it is simply not there.
 func can(s metric.Spec) error {
-	if s.FarCalls != (metric.Calls{}) {
-		return fmt.Errorf("%w: far_calls: %s; start ethtune serve there to change them", dialect.ErrCannot, fixed()["far_calls"])
-	}
 	if s.Far.SndBuf != 0 && s.Far.RcvBuf != 0 && s.Far.SndBuf != s.Far.RcvBuf {
 		return fmt.Errorf("%w: far.sndbuf %d and far.rcvbuf %d: an iperf3 server gives both the same size (-w); set one, or both alike",
 			dialect.ErrCannot, s.Far.SndBuf, s.Far.RcvBuf)
@@ -36,7 +34,11 @@ func can(s metric.Spec) error {
 // Drive starts load of spec or re-aims the running one. A test knows one spec: what only the near senders do changes in
 // place, for anything else the test ends and the next begins. Where that one cannot be had the old spec is taken up again.
 func (c *Client) Drive(ctx context.Context, spec metric.Spec, fresh bool) error {
-	if err := errors.Join(spec.Validate(), can(spec)); err != nil {
+	err := errors.Join(spec.Validate(), can(spec), flow.CheckCPUs(spec.NearCalls.Affinity))
+	if err == nil {
+		spec, err = dialect.NearOnly(spec, fixed()["far_calls"]+"; start ethtune serve there to change them")
+	}
+	if err != nil {
 		return err
 	}
 	c.aim.Lock()
@@ -60,7 +62,7 @@ func (c *Client) Drive(ctx context.Context, spec metric.Spec, fresh bool) error 
 		c.fail(err)
 		return err
 	}
-	err := c.begin(ctx, spec, waiting)
+	err = c.begin(ctx, spec, waiting)
 	if err == nil {
 		return nil
 	}

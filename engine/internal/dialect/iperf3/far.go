@@ -82,7 +82,7 @@ func (f *far) put() {
 	if len(f.stats) == maxStats {
 		f.stats = append(f.stats[:0], f.stats[1:]...)
 	}
-	f.stats = append(f.stats, &dialect.Stats{Mono: f.mono, Load: f.sum})
+	f.stats = append(f.stats, &dialect.Stats{Mono: f.mono, Load: f.sum, OneJitter: true})
 }
 
 func (f *far) take() []*dialect.Stats {

@@ -48,7 +48,10 @@ func (c *Client) end(t *test) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.far.add(t, r, sent)
+	// What is told once, at the end of a long test, would be taken for a far end that tells it all the time.
+	if c.segment(t.spec) > 0 {
+		c.far.add(t, r, sent)
+	}
 	return nil
 }
 

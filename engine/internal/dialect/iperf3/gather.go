@@ -102,7 +102,7 @@ func drop(got []arrival) {
 // adopt makes idle streams of the sockets.
 func (ss *session) adopt(got []arrival, dirs []metric.Dir) error {
 	c := config{
-		proto: ss.p.proto(), size: int(ss.p.Len), header: ss.p.header(), rate: ss.p.rate(ss.s.house.Rules.Rate),
+		proto: ss.p.proto(), size: int(ss.p.Len), header: ss.p.header(), rate: ss.p.rate(ss.s.house.Rules.RateBps),
 	}
 	if c.proto == metric.TCP {
 		// A longer write is the same to the client, and 128 streams of a megabyte are not the same to this end.

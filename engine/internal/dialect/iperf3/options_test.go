@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ethtune/ethtune/engine/internal/dialect"
+	"github.com/ethtune/ethtune/engine/metric"
 )
 
 // Every option of a stock client that reaches the server ends in a test that both sides call good, all of them on one server.
 func TestServerTakesOptions(t *testing.T) {
 	stock(t)
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	options := []string{
 		"-n 10M", "-R -n 10M", "-k 100", "-R -k 100", "--bidir -n 10M", "-u -b 50M -n 1M", "-u -b 50M -R -n 1M",
 		"-n 10M -w 64K", "-t 1 -R -w 64K -b 20M", "-n 10M -C cubic", "-n 10M -M 1000", "-R -n 10M -M 1000", "-n 10M -N",

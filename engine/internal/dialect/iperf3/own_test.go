@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestOwnEnds(t *testing.T) {
 	t.Parallel()
 	for _, ip := range []string{"127.0.0.1", "::1"} {
-		s, g := serve(t, ip, dialect.Rules{})
+		s, g := serve(t, ip, metric.Rules{})
 		t.Cleanup(func() {
 			for _, m := range g.gone() {
 				if m.Reason != "" {
@@ -51,7 +50,7 @@ func TestOwnEnds(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	t.Parallel()
-	s, g := serve(t, "127.0.0.1", dialect.Rules{Sessions: 1, Rate: 1e6, Time: 700 * time.Millisecond})
+	s, g := serve(t, "127.0.0.1", metric.Rules{Sessions: 1, RateBps: 1e6, Time: 700 * time.Millisecond})
 	c := dial(t, s.Addr(), Options{})
 	from := time.Now()
 	drive(t, c, load(func(s *metric.Spec) { s.Proto, s.Mode, s.Size = metric.UDP, metric.ModeIn, 500 }))
@@ -83,7 +82,7 @@ func TestRules(t *testing.T) {
 func TestStockClientIsRefused(t *testing.T) {
 	t.Parallel()
 	stock(t)
-	s, _ := serve(t, "127.0.0.1", dialect.Rules{Sessions: 1})
+	s, _ := serve(t, "127.0.0.1", metric.Rules{Sessions: 1})
 	c := dial(t, s.Addr(), Options{})
 	drive(t, c, metric.DefaultSpec())
 	if _, err := runStock(background(t), t, s.Addr(), "-t", "1"); err == nil || !strings.Contains(err.Error(), "busy") {

@@ -34,7 +34,7 @@ func (g *guests) gone() []metric.Guest {
 }
 
 // serve runs a Server on a loopback address until the test ends.
-func serve(t testing.TB, ip string, rules dialect.Rules) (*Server, *guests) {
+func serve(t testing.TB, ip string, rules metric.Rules) (*Server, *guests) {
 	t.Helper()
 	g := &guests{}
 	s, err := Listen(net.JoinHostPort(ip, "0"), &dialect.House{Rules: rules, Told: g.told})
@@ -60,7 +60,7 @@ func alike(t *testing.T, what string, a, b float64) {
 func TestServerMatrix(t *testing.T) {
 	stock(t)
 	atOnce(t, 4, matrix(), cell.String, func(t *testing.T, x cell) {
-		s, g := serve(t, x.ip, dialect.Rules{})
+		s, g := serve(t, x.ip, metric.Rules{})
 		args := []string{"-t", "1", "-P", strconv.Itoa(x.n), "-b", "500M", "-w", "64K"} // what is on its way at the end was sent and not received
 		if x.proto == metric.UDP {
 			args = []string{"-t", "1", "-P", strconv.Itoa(x.n), "-u", "-b", "4M", "-l", "1400"}
@@ -117,7 +117,7 @@ func checkEnd(t *testing.T, r *report, m metric.Guest, x cell) {
 
 func TestServerMany(t *testing.T) {
 	stock(t)
-	s, g := serve(t, "127.0.0.1", dialect.Rules{})
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -158,7 +158,7 @@ func TestServerMany(t *testing.T) {
 func TestServerOfEveryAddress(t *testing.T) {
 	t.Parallel()
 	stock(t)
-	s, _ := serve(t, "", dialect.Rules{})
+	s, _ := serve(t, "", metric.Rules{})
 	_, port, err := net.SplitHostPort(s.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestServerOfEveryAddress(t *testing.T) {
 
 func TestServerOutput(t *testing.T) {
 	stock(t)
-	s, _ := serve(t, "127.0.0.1", dialect.Rules{})
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
 	r, err := runStock(context.Background(), t, s.Addr(), "-t", "1", "--get-server-output", "-b", "10M")
 	if err != nil {
 		t.Fatal(err)

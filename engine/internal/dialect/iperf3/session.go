@@ -91,7 +91,7 @@ func (ss *session) serve() {
 		_ = ss.ctl.sayError(ieParams)
 		return
 	}
-	guest := &dialect.Guest{Dialect: dialectName, Peer: ss.peer.String(), Load: &ss.load, Kick: ss.kick}
+	guest := &dialect.Guest{Dialect: Name, Peer: ss.peer.String(), Load: &ss.load, Kick: ss.kick}
 	if ss.s.house.Enter(guest) != nil {
 		_ = ss.ctl.say(accessDenied)
 		return

@@ -116,8 +116,8 @@ func (e end) join(l *flow.Ledger, sends bool) error {
 		return err
 	case sends:
 		l.AddSender(e.id, s)
-		return s.Place(c.Calls.Affinity)
+	default:
+		l.AddReceiver(e.id, r)
 	}
-	l.AddReceiver(e.id, r)
-	return r.Place(c.Calls.Affinity)
+	return nil
 }

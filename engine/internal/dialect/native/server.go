@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
+	"github.com/ethtune/ethtune/engine/internal/flow"
 )
 
 // Server answers the native dialect on one TCP and UDP port.
@@ -209,7 +210,7 @@ func (s *Server) load(c *net.TCPConn, first []byte) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	fd, err := detach(c)
+	fd, err := flow.Detach(c)
 	if err != nil {
 		return // the near end's join runs out and says so
 	}
