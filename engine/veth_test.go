@@ -140,6 +140,17 @@ func TestVeth(t *testing.T) {
 }
 
 // A receiver whose buffer is too small for what comes loses at its socket, and the Frame says that it was there.
+// Datagrams that the path cuts into fragments are told of.
+func TestFragmentsAreTold(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	startFar(t)
+	r := dial(t, farIP+":"+port)
+	r.drive(func(s *metric.Spec) { s.Proto, s.RateBps, s.Size = metric.UDP, 10e6, 1473 })
+	r.untilNote("datagrams of 1473 bytes are sent in fragments: the path carries 1472 whole")
+}
+
 func TestLossAtSocket(t *testing.T) {
 	if !inNamespace(t) {
 		return

@@ -330,6 +330,7 @@ type Want struct {
 type Opened struct {
 	ID   uint32
 	Size int
+	Fits int // UDP: the largest datagram that the path carries whole, as the near kernel has it
 	Near metric.GrantedSocket
 	Far  metric.GrantedSocket
 }

@@ -77,6 +77,7 @@ func (d *Driver) Drive(ctx context.Context, spec metric.Spec, fresh bool) error 
 		return err
 	}
 	d.tell(p, spec)
+	d.warn(opened)
 	d.Echo(ctx, spec.Probe)
 	return nil
 }
@@ -196,6 +197,16 @@ func (d *Driver) setProbe(p *flow.Probe, id uint32, failed int) *flow.Probe {
 	was := d.probe
 	d.probe, d.probeID, d.noProbe = p, id, failed
 	return was
+}
+
+// warn says that datagrams do not fit the path: each loses all of itself with any of its fragments.
+func (d *Driver) warn(opened []stream) {
+	for _, s := range opened {
+		if s.Fits > 0 && s.Size > s.Fits {
+			d.hooks.Note("datagrams of %d bytes are sent in fragments: the path carries %d whole", s.Size, s.Fits)
+			return
+		}
+	}
 }
 
 // tell says what happened. A change of rate alone says nothing: it is a knob, and has its mark.

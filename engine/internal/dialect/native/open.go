@@ -33,6 +33,9 @@ func (c *Client) open(ctx context.Context, w Want) (Opened, error) {
 		o.Far, o.Size = g.Socket, g.Size
 		o.Near, err = flow.Granted(fd, w.Proto)
 	}
+	if err == nil && w.Proto == metric.UDP {
+		o.Fits, err = flow.DatagramSize(fd, c.peer)
+	}
 	if err == nil {
 		e := end{fd: fd, id: o.ID, tag: c.token.tag(), proto: w.Proto, size: o.Size, rate: w.Rate, calls: w.NearCalls}
 		err = e.join(&c.Load, w.Dir == metric.Out)
