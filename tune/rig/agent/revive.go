@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// reviveEvery is how often a lost peer is looked for: what was turned that cut the path may be turned back at any time,
-	// at either end, and a cable plugged in again.
-	reviveEvery = time.Second
+	// reviveFirst is when a lost peer is looked for first, and reviveMost how long the pauses become, each twice the one
+	// before: what was turned that cut the path may be turned back at any time, at either end, and a cable plugged in again.
+	reviveFirst = 500 * time.Millisecond
+	reviveMost  = 4 * time.Second
 	// reviveWithin bounds one look.
 	reviveWithin = 2 * time.Second
 )
@@ -29,9 +30,7 @@ func (l *Local) setEngine(e *engine.Engine) {
 // when that is done, or e is closed or no longer the engine.
 func (l *Local) lookAfter(e *engine.Engine) {
 	<-e.Done()
-	tick := time.NewTicker(reviveEvery)
-	defer tick.Stop()
-	said := ""
+	said, pause := "", reviveFirst
 	for e.Err() != nil && !errors.Is(e.Err(), engine.ErrDismissed) && l.engine() == e {
 		ctx, cancel := context.WithTimeout(l.life, reviveWithin)
 		next, err := e.Redial(ctx)
@@ -47,7 +46,8 @@ func (l *Local) lookAfter(e *engine.Engine) {
 			}
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
+			pause = min(2*pause, reviveMost)
 		case <-l.life.Done():
 			return
 		}

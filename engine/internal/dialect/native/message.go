@@ -24,7 +24,7 @@ const (
 
 	greetTimeout  = 5 * time.Second  // to say it
 	silence       = 10 * time.Second // of the near end, after which the far end gives up
-	farSilence    = 5 * time.Second  // of the far end, after which the near end gives up
+	farSilence    = 3 * time.Second  // of the far end, after which the near end gives up
 	beat          = time.Second
 	statsInterval = 100 * time.Millisecond
 	joinTimeout   = 5 * time.Second // for a stream's connection or datagram to arrive
