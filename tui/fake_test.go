@@ -169,6 +169,19 @@ func (r *fakeRig) Close() error {
 func newBench(t testing.TB) (*rig.Bench, *fakeRig) {
 	near, far, host := newFakeRig(knob.Near), newFakeRig(knob.Far), newFakeRig(knob.Host)
 	b := rig.NewBench(near, far, host, rig.Peer{Addr: "10.0.0.2:5202"})
+	drive(t, b)
+	return b, near
+}
+
+// newStockBench is a Bench over a fake host that drives traffic against a peer which is not ours to turn.
+func newStockBench(t testing.TB) *rig.Bench {
+	b := rig.NewBench(newFakeRig(knob.Near), nil, nil, rig.Peer{Addr: "10.0.0.2:5201"})
+	drive(t, b)
+	return b
+}
+
+// drive starts the load, and closes the Bench with the test.
+func drive(t testing.TB, b *rig.Bench) {
 	if _, err := b.Drive(context.Background(), metric.DefaultSpec()); err != nil {
 		t.Fatal(err)
 	}
@@ -179,5 +192,4 @@ func newBench(t testing.TB) (*rig.Bench, *fakeRig) {
 			t.Error(err)
 		}
 	})
-	return b, near
 }

@@ -8,8 +8,10 @@ const (
 	eventCols = 80 // events beside the knobs
 	wideCols  = 120
 	wideRows  = 30
-	slimRows  = 16 // the smallest with a list of knobs
-	leastRows = 10 // the smallest with a chart
+	broadCols = 180 // the host's tables beside the knobs
+	sideCols  = 40  // of them
+	slimRows  = 16  // the smallest with a list of knobs
+	leastRows = 10  // the smallest with a chart
 	leastCols = 40
 	// listCols is where the rule between knobs and events stands at the design size.
 	listCols = 47
@@ -26,6 +28,10 @@ type Layout struct {
 	Events  pane.Rect
 	Help    pane.Rect
 	Hints   pane.Rect
+	CPUs    pane.Rect // the host's processors
+	Divide  pane.Rect // the rule left of the third column
+	Link    pane.Rect // the interface, and where packets are dropped
+	Top     pane.Rect // the host's processes
 	OneLine pane.Rect // everything, where there is no room for anything
 	Dialog  pane.Rect // a question, over all below the charts
 	Beside  bool      // the knobs stand beside the charts, and stay in view under a question
@@ -33,7 +39,8 @@ type Layout struct {
 	Effects bool      // no events beside the knobs: the knobs show what turning them did
 }
 
-// LayoutOf divides a terminal of cols and rows. From 80x24 on:
+// LayoutOf divides a terminal of cols and rows for a host of that many processors, 0 while that is not known. From 80x24
+// on:
 //
 //	ethtune  lab  native  tcp ×4 → far          cpu 61 %   ● live     Status
 //	bandwidth  30.6 Gbit/s                  median ..   p99 ..        Scope: three titles and plots, one axis
@@ -44,18 +51,19 @@ type Layout struct {
 //	tso the card, not the CPU, cuts big TCP sends into frames.        Help
 //	space turn  enter edit  u undo  tab pane  ? help  q quit          Hints
 //
-// From 120x30 on the knobs stand right of the charts, with the history under these:
+// From 120x30 on the knobs stand right of the charts, which get rows for the processors, with the history under them. From
+// 180 columns on there is a third column:
 //
-//	Status
-//	Scope                                  │ Knobs
-//	                                       │
-//	Events                                 │
-//	Help
-//	Hints
+//	Status                                               Status
+//	Scope                        │ Knobs                 Scope                   │ Knobs      │ Link
+//	                             │                                               │            │ CPUs
+//	Events                       │ CPUs                  Events                  │            │ Top
+//	Help                                                 Help
+//	Hints                                                Hints
 //
 // It shrinks in this order: the events go, the help line goes, jitter and loss become strips of one row (60x16), then
 // numbers, with one knob (40x10); below that one line is left. Layouts of any size are valid, also of none.
-func LayoutOf(cols, rows int) Layout {
+func LayoutOf(cols, rows, cpus int) Layout {
 	l := Layout{Screen: pane.Rect{X: 1, W: cols - 2, H: rows}}
 	switch {
 	case cols < leastCols || rows < leastRows:
@@ -69,7 +77,7 @@ func LayoutOf(cols, rows int) Layout {
 	case rows < fullRows:
 		l.slim(rows)
 	case cols >= wideCols && rows >= wideRows:
-		l.wide(cols, rows)
+		l.wide(cols, rows, cpus)
 	default:
 		l.full(rows)
 	}
@@ -120,18 +128,43 @@ func (l *Layout) full(rows int) {
 	l.Help = l.Screen.Row(rows - 2)
 }
 
-// wide has the knobs at the right from top to bottom.
-func (l *Layout) wide(cols, rows int) {
+// wide has the knobs at the right from top to bottom, or down to the table of processors.
+func (l *Layout) wide(cols, rows, cpus int) {
 	body := rows - 3
+	if cols >= broadCols {
+		cols -= sideCols + 3
+		l.Divide = pane.Rect{X: cols, Y: 1, W: 1, H: body}
+		l.side(pane.Rect{X: cols + 2, Y: 1, W: sideCols, H: body}, cpus)
+	}
 	left := cols - pane.KnobWidth - 4
-	l.Rows = grown(body - 1 - max(9, body/5) - grown(0).Height())
+	least := grown(0)
+	least.Host = min(cpus, rows/5-4)
+	l.Rows = grown(body - 1 - max(9, body/5) - least.Height())
+	l.Rows.Host = least.Host
 	l.charts(left - 1)
 	l.Rule = pane.Rect{X: left + 1, Y: 1, W: 1, H: body}
 	l.Knobs = pane.Rect{X: left + 3, Y: 1, W: pane.KnobWidth, H: body}
+	if l.Link.Empty() && cpus > 0 {
+		table := 1 + min(cpus, body/4)
+		l.Knobs.H -= table + 1
+		l.CPUs = pane.Rect{X: l.Knobs.X, Y: 1 + body - table, W: pane.KnobWidth, H: table}
+	}
 	y := 1 + l.Rows.Height() + 1
 	l.Events = pane.Rect{X: 1, Y: y, W: left - 1, H: rows - 2 - y}
 	l.Dialog, l.Beside = l.Events, true
 	l.Help = l.Screen.Row(rows - 2)
+}
+
+// side is the column of the host's tables with a blank row between them.
+func (l *Layout) side(r pane.Rect, cpus int) {
+	l.Link = pane.Rect{X: r.X, Y: r.Y, W: r.W, H: pane.LinkRows}
+	y, room := r.Y+pane.LinkRows+1, r.H-pane.LinkRows-1
+	if cpus > 0 {
+		table := 1 + min(cpus, room-pane.TopRows-2)
+		l.CPUs = pane.Rect{X: r.X, Y: y, W: r.W, H: table}
+		y, room = y+table+1, room-table-1
+	}
+	l.Top = pane.Rect{X: r.X, Y: y, W: r.W, H: min(room, pane.TopRows)}
 }
 
 // grown is the plots of the design size with spare rows more, given out 4:3:1. Heights are odd where a label stands in the

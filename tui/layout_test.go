@@ -14,7 +14,7 @@ import (
 
 // At the design size everything stands where it was designed.
 func TestLayoutOfDesignSize(t *testing.T) {
-	l := LayoutOf(80, 24)
+	l := LayoutOf(80, 24, 4)
 	want := Layout{
 		Screen: pane.Rect{X: 1, W: 78, H: 24},
 		Status: pane.Rect{X: 1, Y: 0, W: 78, H: 1},
@@ -36,13 +36,15 @@ func TestLayoutOfDesignSize(t *testing.T) {
 func TestLayoutKeepsPanesApart(t *testing.T) {
 	for cols := range 260 {
 		for rows := range 90 {
-			checkLayout(t, cols, rows)
+			for _, cpus := range []int{0, 1, 64} {
+				checkLayout(t, cols, rows, cpus)
+			}
 		}
 	}
 }
 
-func checkLayout(t *testing.T, cols, rows int) {
-	l := LayoutOf(cols, rows)
+func checkLayout(t *testing.T, cols, rows, cpus int) {
+	l := LayoutOf(cols, rows, cpus)
 	if o := l.Dialog; !o.Empty() && (o.Y < l.Scope.Y+l.Scope.H || o.X < 1 || o.X+o.W > cols-1 || o.Y+o.H > rows) {
 		t.Fatalf("%dx%d: a question covers the charts or leaves the screen: %+v", cols, rows, l)
 	}
@@ -52,6 +54,7 @@ func checkLayout(t *testing.T, cols, rows int) {
 	owner := make(map[[2]int]string)
 	for name, r := range map[string]pane.Rect{
 		"status": l.Status, "scope": l.Scope, "knobs": l.Knobs, "rule": l.Rule, "events": l.Events,
+		"cpus": l.CPUs, "divide": l.Divide, "link": l.Link, "top": l.Top,
 		"help": l.Help, "hints": l.Hints, "one line": l.OneLine,
 	} {
 		if r.Empty() {
@@ -92,7 +95,7 @@ func FuzzResize(f *testing.F) {
 	f.Add(uint8(60), uint8(16), "qyq")
 	f.Add(uint8(120), uint8(40), "qx")
 	f.Add(uint8(20), uint8(5), "q")
-	m := newScene(f, 80, 24, chart.Braille)
+	m := newHostScene(f, 80, 24, chart.Braille, 64)
 	m.cfg.Keep = func(context.Context, []knob.Setting) error { return nil }
 	feed(m, hostMark(3, backlog, "1000", "5")...)
 	f.Fuzz(func(t *testing.T, cols, rows uint8, keys string) {

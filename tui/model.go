@@ -32,6 +32,8 @@ type model struct {
 
 	status  pane.Status
 	scope   *pane.Scope
+	host    *pane.Host
+	link    *pane.Link
 	knobs   *pane.KnobList
 	events  *pane.EventList
 	help    pane.HelpPage
@@ -54,13 +56,16 @@ type model struct {
 }
 
 func newModel(ctx context.Context, c Config) *model {
+	host := pane.NewHost(c.Bench.Host != nil)
 	m := &model{
 		cfg: c, ctx: ctx, terminal: c.terminal(),
 		reader:  c.Feed,
 		turns:   turns{bench: c.Bench, ctx: ctx},
 		ready:   func() bool { return true },
 		status:  pane.Status{Title: c.Title, Spec: c.Spec, Granted: c.Bench.Granted()},
-		scope:   pane.NewScope(c.Spec.Probe),
+		scope:   pane.NewScope(c.Spec, host),
+		host:    host,
+		link:    pane.NewLink(),
 		knobs:   pane.NewKnobList(),
 		events:  pane.NewEventList(),
 		summary: Summary{Title: c.Title},
@@ -133,6 +138,8 @@ func (m *model) records(msg recordsMsg) tea.Cmd {
 			m.heard = msg.at
 		}
 		m.status.Add(rec)
+		m.host.Add(rec)
+		m.link.Add(rec)
 		m.scope.Add(rec, msg.at)
 		m.knobs.Add(rec)
 		m.events.Add(rec)
@@ -169,6 +176,7 @@ func (m *model) states(msg statesMsg, marks ...metric.Mark) {
 		}
 		return ""
 	})
+	m.scope.Follow(m.status.Spec.Proto)
 }
 
 // turned takes the answer to a turn. What came of it is in the feed as well; only what is nowhere else is said here.

@@ -4,7 +4,7 @@ import (
 	"github.com/ethtune/ethtune/tui/pane"
 )
 
-func (m *model) layout() Layout { return LayoutOf(m.cols, m.rows) }
+func (m *model) layout() Layout { return LayoutOf(m.cols, m.rows, m.host.CPUs()) }
 
 // paint lets every pane draw itself into its rectangle and keeps the result for View.
 func (m *model) paint() {
@@ -40,6 +40,11 @@ func (m *model) paintMain(b pane.Brush, l Layout) {
 		m.knobs.Draw(b, l.Knobs, m.focus == pane.Knobs && !m.ask.Open(), l.Effects)
 	}
 	b.Rule(l.Rule)
+	b.Rule(l.Divide)
+	m.host.Draw(b, l.CPUs)
+	out, in := m.scope.Goodput()
+	m.link.Draw(b, l.Link, out, in)
+	m.link.DrawTop(b, l.Top)
 	if m.ask.Open() {
 		m.paintQuestion(b, l.Dialog)
 		return

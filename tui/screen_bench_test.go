@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"io"
 	"testing"
 
@@ -17,22 +18,37 @@ func BenchmarkFrame(b *testing.B) {
 	for _, gl := range []chart.Glyphs{chart.Braille, chart.ASCII} {
 		b.Run(gl.String(), func(b *testing.B) {
 			m := newScene(b, 80, 24, gl)
-			f := *sceneRecords()[10].(*metric.Frame)
-			b.ReportAllocs()
-			at := float64(sceneEnd)
-			for b.Loop() {
-				for range 3 {
-					at += 0.1
-					g := f
-					g.T = at
-					m.records(recordsMsg{recs: []metric.Record{&g}, at: clockAt(at)})
-				}
-				m.Update(tickMsg(clockAt(at)))
-				if v := m.View(); v.Content == "" {
-					b.Fatal("no picture")
-				}
-			}
+			benchmarkFrame(b, m)
 		})
+	}
+}
+
+// The same on a large terminal, with everything that it has room for.
+func BenchmarkFrameWide(b *testing.B) {
+	for _, gl := range []chart.Glyphs{chart.Braille, chart.ASCII} {
+		for _, cpus := range []int{8, 64} {
+			b.Run(fmt.Sprintf("%v-%d", gl, cpus), func(b *testing.B) {
+				benchmarkFrame(b, newHostScene(b, 200, 60, gl, cpus))
+			})
+		}
+	}
+}
+
+func benchmarkFrame(b *testing.B, m *model) {
+	f := *sceneRecords()[10].(*metric.Frame)
+	b.ReportAllocs()
+	at := float64(sceneEnd)
+	for b.Loop() {
+		for range 3 {
+			at += 0.1
+			g := f
+			g.T = at
+			m.records(recordsMsg{recs: []metric.Record{&g}, at: clockAt(at)})
+		}
+		m.Update(tickMsg(clockAt(at)))
+		if v := m.View(); v.Content == "" {
+			b.Fatal("no picture")
+		}
 	}
 }
 

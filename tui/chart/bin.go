@@ -68,13 +68,16 @@ func (s *Series) bins(dst []acc, first int64, width float64) {
 	}
 }
 
-// tier is the coarsest record of which bins of that width are made; nil where there is none but the samples.
+// tier is the coarsest record of which bins of that width are made; nil where there is none but the samples, or where
+// these, being one a second or fewer, reach further back than the seconds do.
 func (s *Series) tier(width float64) *tier {
 	switch {
 	case width < 1 || width != math.Trunc(width):
 		return nil
 	case math.Mod(width, float64(s.minutes.width)) == 0:
 		return &s.minutes
+	case s.raw.len() > 0 && s.seconds.forgets(s.raw.at(0).t):
+		return nil
 	}
 	return &s.seconds
 }

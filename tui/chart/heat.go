@@ -1,15 +1,20 @@
 package chart
 
-// heat paints one row of shades, a step every 20 %. What was not measured is a dot, since blank is 0 to 20 %.
-func (p *Plot) heat(c *canvas) {
+// heat paints one row of shades, a step every 20 %. What was not measured is a dot, since blank is 0 to 20 %, and so is
+// what may still be measured.
+func (p *Plot) heat(c *canvas, now float64) {
 	oldest, any := p.Series.oldest()
+	end := now // of what must have been measured
+	if newest, v, ok := p.Series.Last(); ok && v == v && now-newest <= 2.5*p.Series.every() {
+		end = newest
+	}
 	for cell := range c.cells {
-		b := c.whole(cell)
+		b, begin := c.whole(cell), float64(c.first+int64(cell))*c.perCell
 		switch {
 		case b.n > 0:
 			i := int(min(max(b.mean()/20, 0), 4))
 			c.set(cell, 0, c.signs.heat[i], Trace)
-		case any && float64(c.first+int64(cell))*c.perCell > oldest:
+		case any && begin > oldest && begin <= end:
 			c.set(cell, 0, c.signs.dot, Faint)
 		}
 	}

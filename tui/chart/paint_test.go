@@ -197,3 +197,25 @@ func BenchmarkPatternDots(b *testing.B) {
 		}
 	}
 }
+
+// The newest cell of a heat row is blank while its reading may still come, and a dot once it is missing.
+func TestHeatAwaitsReading(t *testing.T) {
+	s := NewSeries(minKeep)
+	s.Every = 1
+	for i := range 10 {
+		s.Add(float64(i)+0.5, 50)
+	}
+	p := Plot{Series: s, Kind: Heat}
+	for _, c := range []struct {
+		now  float64
+		want rune
+	}{{9.6, '-'}, {10.2, 0}, {11.9, 0}, {13, '.'}} {
+		g := NewGrid(Margin+10, 1)
+		w := Window{Now: c.now, Cells: 10}
+		cell, _ := w.Column(min(c.now, 11.9))
+		p.Paint(g, 0, 0, 1, &w, ASCII)
+		if got := g.At(Margin+cell, 0).Rune; got != c.want {
+			t.Errorf("at %g s: %q, want %q", c.now, got, c.want)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (p *Plot) Paint(g *Grid, x, y, rows int, w *Window, gl Glyphs) {
 	if p.Kind == Heat {
 		c.rows = 1
 		p.heatMargin(&c)
-		p.heat(&c)
+		p.heat(&c, w.Now)
 		c.lines(w)
 		c.cursor(w)
 		return

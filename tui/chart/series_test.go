@@ -101,6 +101,22 @@ func TestSlowSeries(t *testing.T) {
 	}
 }
 
+// TestSlowSeriesReachesBack: of one sample a second as many are drawn as are kept, not only as many as there are seconds.
+func TestSlowSeriesReachesBack(t *testing.T) {
+	s := NewSeries(100)
+	s.Every = 1
+	for i := range 300 {
+		s.Add(float64(i), float64(i))
+	}
+	bins := make([]acc, 50)
+	s.bins(bins, 100, 2)
+	for i, b := range bins {
+		if b.n != 2 || b.min != float64(200+2*i) {
+			t.Fatalf("bin %d holds %+v", i, b)
+		}
+	}
+}
+
 func TestWindow(t *testing.T) {
 	w := Window{Now: 100.5, Cells: 10}
 	if from, to := w.Span(); from != 82 || to != 102 {

@@ -5,10 +5,12 @@ type Unit uint8
 
 // The units.
 const (
-	Plain   Unit = iota
-	BitRate      // bit/s, shown as kbit/s Mbit/s Gbit/s Tbit/s
-	Seconds      // s, shown as µs ms s
-	Percent      // 0-100, shown with two decimals
+	Plain     Unit = iota
+	BitRate        // bit/s, shown as kbit/s Mbit/s Gbit/s Tbit/s
+	Seconds        // s, shown as µs ms s
+	Percent        // 0-100, shown with two decimals
+	Share          // 0-100, shown as any other number: of time, where hundredths say nothing
+	PerSecond      // events a second, shown as /s k/s M/s
 )
 
 // unitStep is one of the names a unit goes by.
@@ -22,6 +24,9 @@ var unitSteps = [...][]unitStep{
 	BitRate: {{1e3, "kbit/s"}, {1e6, "Mbit/s"}, {1e9, "Gbit/s"}, {1e12, "Tbit/s"}},
 	Seconds: {{1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}},
 	Percent: {{1, "%"}},
+	Share:   {{1, "%"}},
+
+	PerSecond: {{1, "/s"}, {1e3, "k/s"}, {1e6, "M/s"}},
 }
 
 func (u Unit) steps() []unitStep {
@@ -68,7 +73,8 @@ func (u Unit) step(old int, lo, hi float64) int {
 }
 
 // bounds are the least and the greatest end an axis has: a loss chart that is empty still shows what 2 % would be, an axis
-// of times begins at 1 µs, below which there is only the scatter of the stamps, and the greatest keep labels at 5 cells.
+// of times begins at 1 µs, below which there is only the scatter of the stamps, a few events a second are few, and the
+// greatest keep labels at 5 cells.
 func (u Unit) bounds() (least, most float64) {
 	switch u {
 	case BitRate:
@@ -77,6 +83,10 @@ func (u Unit) bounds() (least, most float64) {
 		return 1e-6, 1e4
 	case Percent:
 		return 2, 100
+	case Share:
+		return 100, 100
+	case PerSecond:
+		return 10, 1e9
 	}
 	return 1, 1e9
 }

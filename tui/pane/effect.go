@@ -88,7 +88,7 @@ type turned struct {
 }
 
 // moved reports whether anything is different since the mark.
-func (t *turned) moved() bool { return t.mark.Got != t.mark.From || len(t.mark.Also) > 0 }
+func moved(m *metric.Mark) bool { return m.Got != m.From || len(m.Also) > 0 }
 
 // effect is what to show for one metric at the time now, in seconds since traffic flowed.
 func (t *turned) effect(name string, now float64) effect {
@@ -98,9 +98,9 @@ func (t *turned) effect(name string, now float64) effect {
 	switch {
 	case t.mark.Outcome == metric.Pending:
 		return effect{forms: []string{"waiting"}, lamp: Pending}
-	case t.mark.Outcome == string(knob.Refused) && !t.moved():
+	case t.mark.Outcome == string(knob.Refused) && !moved(&t.mark):
 		return effect{forms: []string{"refused"}, lamp: Failed}
-	case !t.moved():
+	case !moved(&t.mark):
 		return effect{forms: []string{"unchanged"}}
 	case t.with > 0:
 		return effect{forms: []string{fmt.Sprintf("judged with %d", t.with), fmt.Sprintf("with %d", t.with)}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ethtune/ethtune/engine/metric"
 	"github.com/ethtune/ethtune/tune/knob"
@@ -22,6 +23,8 @@ type EventList struct {
 	chosen int     // the selected event, counted from the newest; it stays on its event
 	top    int     // first line in view
 	page   int     // lines in view when last drawn
+
+	suspected []string // what Frames were suspect of, without its figures
 }
 
 // event is a turn or a note.
@@ -38,6 +41,7 @@ func (e *EventList) Add(rec metric.Record) {
 	switch r := rec.(type) {
 	case *metric.Frame:
 		e.now = max(e.now, r.T)
+		e.suspect(r)
 	case *metric.Note:
 		e.push(event{note: *r})
 	case *metric.Mark:
@@ -50,6 +54,27 @@ func (e *EventList) Add(rec metric.Record) {
 	case *trial.Verdict:
 		e.take(r)
 	}
+}
+
+// keepSuspicions bounds how many kinds of them are told; there are a few.
+const keepSuspicions = 16
+
+// suspect tells of each suspicion once, whatever its figures: they change with every second that it lasts.
+func (e *EventList) suspect(f *metric.Frame) {
+	if f.Suspect == "" {
+		return
+	}
+	kind := string(f.Dir) + strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, f.Suspect)
+	if len(e.suspected) == keepSuspicions || slices.Contains(e.suspected, kind) {
+		return
+	}
+	e.suspected = append(e.suspected, kind)
+	e.push(event{note: metric.Note{T: f.T, Time: f.Time, Text: "suspect: " + f.Suspect}})
 }
 
 func (e *EventList) push(ev event) {

@@ -47,8 +47,7 @@ func (p *pool) add(f *metric.Frame) (pct float64, ok bool) {
 	}
 	p.block.lost, p.block.packets = p.block.lost+t.lost, p.block.packets+t.packets
 	p.span += f.Span
-	// A second is ten Frames of a tenth; their sum is short of it by rounding.
-	if p.block.packets < poolSample && p.span < 0.999 {
+	if p.block.packets < poolSample && p.span < wholeSecond {
 		return 0, false
 	}
 	pct = p.block.pct()

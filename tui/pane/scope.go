@@ -20,13 +20,24 @@ const (
 	fresh = 3.0
 )
 
-// Scope is the three charts on their one time axis. They show one direction: the load's way out, or the way in while
-// there is no other; with both, the way in is the second trace of the bandwidth.
+// Scope is the charts on their one time axis: bandwidth, jitter, loss, and where there is room the processors of the host.
+// They show one direction: the load's way out, or the way in while there is no other; with both, the way in is the second
+// trace of the bandwidth.
+//
+// Of TCP to a peer that answers no probe nobody knows jitter and loss. Then what the sending kernel says stands in their
+// places, under its own names and in series of its own: the round trip, and the segments that were sent again.
 type Scope struct {
 	bandwidth, jitter, loss trace
+	rtt, resent             trace
 	rate                    metric.Bandwidth
 	inward                  *chart.Series // bandwidth of the other direction
 	lost                    pool
+	again                   perSecond
+	host                    *Host
+
+	proto    metric.Proto
+	jittered float64 // time of the newest Frame with a jitter
+	kernel   bool    // the kernel's round trip is shown for want of a jitter
 
 	marks   []mark
 	cursor  int // the mark under the cursor, counted from the newest and from 1; 0 = none
@@ -61,21 +72,28 @@ type reading struct{ now, median, p99 float64 }
 
 // readings are those of all charts at one moment.
 type readings struct {
-	at                      float64 // seconds since traffic flowed
-	bandwidth, jitter, loss reading
-	in                      float64 // bandwidth of the other direction
-	since                   int     // the mark that medians count from, 0 = the start
+	at                       float64 // seconds since traffic flowed
+	bandwidth, second, third reading
+	host                     reading
+	kernel                   bool    // second and third are of the round trip and of what was sent again
+	in                       float64 // bandwidth of the other direction
+	since                    int     // the mark that medians count from, 0 = the start
 }
 
-// NewScope returns empty charts for a load that has probe echo datagrams a second beside it.
-func NewScope(probe int) *Scope {
-	s := &Scope{probe: probe, inward: chart.NewSeries(seriesKeep), lastOut: math.Inf(-1)}
+// NewScope returns empty charts for the load of spec, and of the processors that host knows.
+func NewScope(spec metric.Spec, host *Host) *Scope {
+	s := &Scope{probe: spec.Probe, proto: spec.Proto, host: host, inward: chart.NewSeries(seriesKeep), lastOut: math.Inf(-1)}
+	s.jittered = firstJitter - fresh
 	s.window.PerDot = 1
 	s.bandwidth.init("bandwidth", chart.Line, chart.Scale{Unit: chart.BitRate})
 	s.bandwidth.plot.Second = s.inward
 	s.jitter.init("jitter", chart.Line, chart.Scale{Unit: chart.Seconds, Log: true})
 	s.loss.init("loss", chart.Impulse, chart.Scale{Unit: chart.Percent})
 	s.loss.series.Every = 1
+	s.rtt.init("rtt", chart.Line, chart.Scale{Unit: chart.Seconds, Log: true})
+	s.resent.init("resent", chart.Impulse, chart.Scale{Unit: chart.PerSecond})
+	s.resent.series.Every = 1
+	s.rtt.source, s.resent.source = metric.FromTCP, metric.FromTCP
 	s.shown = s.read()
 	return s
 }
@@ -98,7 +116,7 @@ func (s *Scope) Add(rec metric.Record, at time.Time) {
 		s.last = max(s.last, r.T)
 		s.frame(r)
 	case *metric.Mark:
-		if r.Outcome != metric.Pending && (r.Got != r.From || len(r.Also) > 0) {
+		if r.Outcome != metric.Pending && moved(r) {
 			s.mark(r)
 		}
 	}
@@ -126,6 +144,7 @@ func (s *Scope) frame(f *metric.Frame) {
 	if pct, ok := s.lost.add(f); ok {
 		s.loss.add(f.T, pct)
 	}
+	s.kernelsOwn(f)
 }
 
 // bandwidthOf takes what arrived; a peer that cannot tell leaves what was acknowledged or sent, which is then said.
@@ -156,10 +175,11 @@ func (s *Scope) mark(m *metric.Mark) {
 	if s.cursor > 0 {
 		s.cursor = min(s.cursor+1, len(s.marks))
 	}
-	for _, t := range []*trace{&s.bandwidth, &s.jitter, &s.loss} {
+	for _, t := range []*trace{&s.bandwidth, &s.jitter, &s.loss, &s.rtt, &s.resent} {
 		t.since.reset()
 	}
 	s.lost.block, s.lost.span = tally{}, 0
+	s.again = perSecond{}
 }
 
 // Tick brings the readings up to date for a frame drawn at the time at. It does nothing while frozen.
@@ -178,20 +198,46 @@ func (s *Scope) read() readings {
 	r := readings{
 		at:        s.last,
 		bandwidth: s.bandwidth.read(meanOf(s.bandwidth.series, s.last)),
-		jitter:    s.jitter.read(math.NaN()),
-		loss:      s.loss.read(s.lost.reading()),
+		host:      s.host.reading(),
+		kernel:    s.kernel,
 		in:        math.NaN(),
+	}
+	if s.kernel {
+		r.second, r.third = s.rtt.read(meanOf(s.rtt.series, s.last)), s.resent.read(s.newest(&s.resent))
+	} else {
+		r.second, r.third = s.jitter.read(s.newest(&s.jitter)), s.loss.read(s.lost.reading())
 	}
 	if n := len(s.marks); n > 0 {
 		r.since = s.marks[n-1].n
-	}
-	if t, v, ok := s.jitter.series.Measured(); ok && s.last-t < fresh {
-		r.jitter.now = v
 	}
 	if t, _, ok := s.inward.Last(); ok && s.last-t < 1 {
 		r.in = meanOf(s.inward, s.last)
 	}
 	return r
+}
+
+// Goodput is what arrives each way in bit/s, as it is shown; NaN where nothing is driven or known.
+func (s *Scope) Goodput() (out, in float64) {
+	if s.last-s.lastOut < 1 {
+		return s.shown.bandwidth.now, s.shown.in
+	}
+	return math.NaN(), s.shown.bandwidth.now
+}
+
+// newest is the last value that was measured, NaN where that is not fresh any more.
+func (s *Scope) newest(t *trace) float64 {
+	if at, v, ok := t.series.Measured(); ok && s.last-at < fresh {
+		return v
+	}
+	return math.NaN()
+}
+
+// lower are the traces of the second and the third chart, as they were when the readings were made.
+func (s *Scope) lower() (second, third *trace) {
+	if s.shown.kernel {
+		return &s.rtt, &s.resent
+	}
+	return &s.jitter, &s.loss
 }
 
 func (t *trace) read(now float64) reading {

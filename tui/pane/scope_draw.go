@@ -7,12 +7,16 @@ import (
 	"github.com/ethtune/ethtune/tui/chart"
 )
 
-// ScopeRows says how many rows each plot has. With 0 a chart is its title alone.
-type ScopeRows struct{ Bandwidth, Jitter, Loss int }
+// ScopeRows says how many rows each plot has. With 0 a chart is its title alone, and the host, which has a row for each
+// processor, is not there.
+type ScopeRows struct{ Bandwidth, Jitter, Loss, Host int }
 
 // Height is all rows of the charts: their titles, plots and the axis.
 func (r ScopeRows) Height() int {
 	h := 3 + r.Bandwidth + r.Jitter + r.Loss
+	if r.Host > 0 {
+		h += 1 + r.Host
+	}
 	if r.Bandwidth > 0 {
 		h++
 	}
@@ -38,14 +42,19 @@ func (s *Scope) Draw(b Brush, r Rect, rows ScopeRows, focus, lost bool, at time.
 	left := r.X - 1
 	s.place(r.W + 1 - chart.Margin)
 	y := r.Y
+	aged := ""
+	if lost && !s.arrived.IsZero() {
+		aged = age(at.Sub(s.arrived).Seconds())
+	}
+	second, third := s.lower()
 	for _, c := range []struct {
 		t    *trace
 		v    reading
 		rows int
 	}{
 		{&s.bandwidth, s.shown.bandwidth, rows.Bandwidth},
-		{&s.jitter, s.shown.jitter, rows.Jitter},
-		{&s.loss, s.shown.loss, rows.Loss},
+		{second, s.shown.second, rows.Jitter},
+		{third, s.shown.third, rows.Loss},
 	} {
 		// The plot first: it fits the scale, and the title is in the scale's unit.
 		if c.rows > 0 {
@@ -53,17 +62,19 @@ func (s *Scope) Draw(b Brush, r Rect, rows ScopeRows, focus, lost bool, at time.
 		} else {
 			c.t.scale.Fit(s.shown.at, c.v.now, c.v.now)
 		}
-		t := title{c.t, c.v, "", false}
-		if lost && !s.arrived.IsZero() {
-			t.aged = age(at.Sub(s.arrived).Seconds())
-		}
-		t.focus = focus && c.t == &s.bandwidth
+		t := title{c.t, c.v, aged, focus && c.t == &s.bandwidth}
 		s.drawTitle(b, Rect{r.X, y, r.W, 1}, t, rows.Bandwidth > 0)
 		y += 1 + c.rows
 		if c.t == &s.bandwidth && rows.Jitter == 0 && rows.Bandwidth > 0 {
 			chart.TimeAxis(b.Grid, left, y, &s.window, b.Glyphs)
 			y++
 		}
+	}
+	if rows.Host > 0 {
+		s.host.busy.source = s.host.caption(rows.Host)
+		s.drawTitle(b, Rect{r.X, y, r.W, 1}, title{&s.host.busy, s.shown.host, aged, false}, true)
+		s.host.paintHeat(b, left, y+1, rows.Host, &s.window)
+		y += 1 + rows.Host
 	}
 	if rows.Jitter > 0 {
 		chart.TimeAxis(b.Grid, left, y, &s.window, b.Glyphs)
@@ -111,9 +122,9 @@ func (s *Scope) drawTitle(b Brush, r Rect, t title, lines bool) {
 	if r.W >= wideTitle {
 		source := s.sourceOf(t)
 		b.blank(x, r.Y, r.X+titleSource+b.Width(source)+1-x)
-		b.Text(r.X+titleSource, r.Y, r.W-titleSource, source, chart.Faint)
+		x = b.Text(r.X+titleSource, r.Y, r.W-titleSource, source, chart.Faint)
 	}
-	s.drawMedians(b, r, t)
+	s.drawMedians(b, r, t, x)
 }
 
 func (s *Scope) sourceOf(t title) string {
@@ -128,17 +139,18 @@ func (s *Scope) sourceOf(t title) string {
 	return t.t.source
 }
 
-// drawMedians paints the right part of a title: what the time since the last mark was like. Widths shrink with the room.
-func (s *Scope) drawMedians(b Brush, r Rect, t title) {
+// drawMedians paints the right part of a title: what the time since the last mark was like. Widths shrink with the room;
+// left is the first column that is free.
+func (s *Scope) drawMedians(b Brush, r Rect, t title, left int) {
 	right := r.Right()
 	median, p99 := t.t.scale.Number(t.v.median), t.t.scale.Number(t.v.p99)
 	switch {
 	case r.W >= wideTitle:
 		b.pair(right-13, r.Y, 13, "median", median)
 		b.pair(right, r.Y, 10, "p99", p99)
-		if t.t == &s.bandwidth {
-			b.blank(right-28-len(s.sinceText()), r.Y, len(s.sinceText())+2)
-			b.Ending(right-28, r.Y, s.sinceText(), chart.Faint)
+		if since := s.sinceText(); t.t == &s.bandwidth && left < right-28-len(since) {
+			b.blank(right-28-len(since), r.Y, len(since)+2)
+			b.Ending(right-28, r.Y, since, chart.Faint)
 		}
 	case r.W >= 50:
 		b.pair(right-11, r.Y, 12, "median", median)
@@ -184,10 +196,11 @@ func lasting(s float64) string {
 // OneLine is everything in one row, for a screen that has no room for charts: as many readings as fit, then the way out.
 func (s *Scope) OneLine(b Brush, r Rect, knob string) {
 	words := []string{}
+	second, third := s.lower()
 	for _, c := range []struct {
 		t *trace
 		v reading
-	}{{&s.bandwidth, s.shown.bandwidth}, {&s.jitter, s.shown.jitter}, {&s.loss, s.shown.loss}} {
+	}{{&s.bandwidth, s.shown.bandwidth}, {second, s.shown.second}, {third, s.shown.third}} {
 		c.t.scale.Fit(s.shown.at, c.v.now, c.v.now)
 		words = append(words, c.t.scale.Number(c.v.now)+" "+c.t.scale.UnitText())
 	}

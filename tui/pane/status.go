@@ -14,7 +14,9 @@ type Status struct {
 	Granted metric.Granted
 	Spec    metric.Spec // kept current by [Status.Follow]
 
-	cpu, self metric.Num
+	cpu, self      metric.Num
+	cwnd           metric.Num // bytes, of all streams of the way that is shown together
+	txMode, rxMode string     // how its UDP calls are made
 }
 
 // Condition is how the run stands.
@@ -48,6 +50,9 @@ func (s *Status) Add(rec metric.Record) {
 		}
 		if !f.SelfCPU.IsZero() {
 			s.self = f.SelfCPU
+		}
+		if f.Dir == metric.Out || s.Spec.Mode == metric.ModeIn {
+			s.cwnd, s.txMode, s.rxMode = f.CwndBytes, f.TxMode, f.RxMode
 		}
 	}
 }
@@ -134,9 +139,27 @@ func (s *Status) rate() string {
 	return Rate(metric.N(float64(s.Spec.RateBps))) + " each"
 }
 
+// inside is what the sockets do: the congestion windows, or how datagrams are handed over on both ends.
+func (s *Status) inside() string {
+	switch {
+	case s.Spec.Proto == metric.TCP && !s.cwnd.IsZero():
+		return "cwnd " + memoryText(s.cwnd)
+	case s.txMode != "" && s.rxMode != "":
+		return s.txMode + " → " + s.rxMode
+	}
+	return s.txMode + s.rxMode
+}
+
+// insideWidth is the width from which the row has room for that beside what it says at the design size.
+const insideWidth = 110
+
 // Draw paints the row.
 func (s *Status) Draw(b Brush, r Rect, c Condition) {
-	drawParts(b, r, s.parts(c))
+	parts := s.parts(c)
+	if text := s.inside(); text != "" && r.W >= insideWidth {
+		parts = append(parts, part{9, false, []Span{{text, 0}}})
+	}
+	drawParts(b, r, parts)
 }
 
 // drawParts paints the left parts from the left and the right ones to the right edge, without those of the highest ranks
