@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -15,6 +16,9 @@ const (
 	linkSlack = 1.02
 	// countSlack is how many times what the interface counted may have arrived.
 	countSlack = 1.10
+	// apart is by how much of a span the time that the far end's reports cover may differ from it. Where a report comes late
+	// they are of another time than the interface's counters, and a rate that was changed meanwhile looks like a doubt.
+	apart = 0.2
 	// otherWay is how many times what the interface counted is so much less than what arrived that the traffic does not
 	// pass the interface, so that its counters say nothing of it.
 	otherWay = 10
@@ -70,8 +74,9 @@ func (d *doubts) take(f *metric.Frame, counted, link metric.Num) string {
 	}
 	d.seconds += f.Span
 	if rx, ok := f.RxBps.Get(); ok {
-		d.payload += rx * f.Span
-		d.covered += f.Span
+		seconds := f.RxSpan.Or(f.Span)
+		d.payload += rx * seconds
+		d.covered += seconds
 	}
 	if d.seconds < doubtSpan {
 		return d.suspicion
@@ -87,7 +92,7 @@ func (d *doubts) take(f *metric.Frame, counted, link metric.Num) string {
 
 // suspect is what is wrong with the span that is over; empty where nothing is.
 func (d *doubts) suspect(link metric.Num) string {
-	if d.covered < d.seconds/2 {
+	if math.Abs(d.covered-d.seconds) > d.seconds*apart {
 		return ""
 	}
 	rx := d.payload / d.covered

@@ -11,6 +11,14 @@ func TestDoubt(t *testing.T) {
 	const mbit = 1e6
 	steady := func(v float64) func(int) metric.Num { return func(int) metric.Num { return metric.N(v) } }
 	absent := func(int) metric.Num { return metric.Num{} }
+	everyOther := func(v float64) func(int) metric.Num {
+		return func(tick int) metric.Num {
+			if tick%2 == 0 {
+				return metric.Num{}
+			}
+			return metric.N(v)
+		}
+	}
 	for name, c := range map[string]struct {
 		dir     metric.Dir
 		rx      func(tick int) metric.Num // bit/s
@@ -27,12 +35,9 @@ func TestDoubt(t *testing.T) {
 		"passes elsewhere":            {metric.In, steady(30_000 * mbit), steady(0.001 * mbit), metric.Num{}, ""},
 		"not counted":                 {metric.In, steady(900 * mbit), absent, metric.Num{}, ""},
 		"nothing known to arrive":     {metric.Out, absent, steady(600 * mbit), metric.Num{}, ""},
-		"reports every other tick": {metric.Out, func(tick int) metric.Num {
-			if tick%2 == 0 {
-				return metric.Num{}
-			}
-			return metric.N(900 * mbit)
-		}, steady(940 * mbit), metric.Num{}, ""},
+		"reports every other tick":    {metric.Out, everyOther(900 * mbit), steady(940 * mbit), metric.Num{}, ""},
+		"every other and counted less": {metric.Out, everyOther(900 * mbit), steady(600 * mbit), metric.Num{},
+			"the interface counted 33 % less than arrived"},
 		"reported late": {metric.Out, func(tick int) metric.Num {
 			if tick < 21 {
 				return metric.N(900 * mbit)
@@ -53,6 +58,7 @@ func TestDoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d doubt
+			unheard := 0 // ticks that the next report covers as well
 			for tick := range 40 {
 				h := &metric.Host{Slow: &metric.HostSlow{LinkBps: c.link}}
 				if n, ok := c.counted(tick).Get(); ok {
@@ -62,6 +68,9 @@ func TestDoubt(t *testing.T) {
 					}
 				}
 				f := &metric.Frame{Dir: c.dir, Span: 0.1, RxBps: c.rx(tick)}
+				if unheard++; !f.RxBps.IsZero() {
+					f.RxSpan, unheard = metric.N(0.1*float64(unheard)), 0
+				}
 				d.judge([]*metric.Frame{f}, h)
 				want := c.want
 				if tick < 19 { // it has to last

@@ -59,11 +59,12 @@ type delta struct {
 // track is what was shown of one direction so far, so that a counter that steps back shows as nothing now and less
 // later, and never as a negative number.
 type track struct {
-	lost, expected            counter
-	sender, socket, nic, path counter
-	probeLost, probePackets   counter
-	retrans, missed           counter
-	reordered, duplicates     counter
+	lost, expected          counter
+	sender, socket          counter
+	split                   uint64 // of lost, what was told by place
+	probeLost, probePackets counter
+	retrans, missed         counter
+	reordered, duplicates   counter
 }
 
 // growth is what happened in one direction in one interval.
@@ -103,12 +104,12 @@ func (e *end) move(mono int64, load flow.Reading, jitter *metric.Hist, softnet *
 	return d
 }
 
-// bps is a rate in bit/s, over the end's own time.
-func (d *delta) bps(was, now uint64) metric.Num {
+// bps is a rate in bit/s, and the seconds of the end's own time that it is of.
+func (d *delta) bps(was, now uint64) (rate, seconds metric.Num) {
 	if d.seconds <= 0 || now < was {
-		return metric.Num{}
+		return metric.Num{}, metric.Num{}
 	}
-	return metric.N(float64(now-was) * 8 / d.seconds)
+	return metric.N(float64(now-was) * 8 / d.seconds), metric.N(d.seconds)
 }
 
 // farDelta takes in what came of the far end since the last tick, which may be nothing, or more than one.
@@ -116,18 +117,31 @@ func (m *meter) farDelta(stats []*dialect.Stats) delta {
 	if len(stats) == 0 {
 		return delta{}
 	}
+	first := m.far.mono == 0
+	if first {
+		// It only says where the counters begin. What came before the load is no part of the first interval.
+		for len(stats) > 1 && idle(stats[1].Load) {
+			stats = stats[1:]
+		}
+		m.far.move(stats[0].Mono, stats[0].Load, nil, stats[0].Softnet)
+		if stats = stats[1:]; len(stats) == 0 {
+			return delta{}
+		}
+	}
 	jitter, lag := &metric.Hist{}, &metric.Hist{}
 	for _, s := range stats {
 		jitter.Merge(s.Jitter)
 		lag.Merge(s.Load.Rx.Lag)
 	}
 	last := stats[len(stats)-1]
-	first := m.far.mono == 0
 	d := m.far.move(last.Mono, last.Load, jitter, last.Softnet)
 	d.lag, d.one = lag, last.OneJitter
-	d.ok = !first && d.seconds > 0 // the first only says where its counters begin
+	d.ok = d.seconds > 0
 	return d
 }
+
+// idle reports whether no load has flowed yet.
+func idle(r flow.Reading) bool { return r.Tx.Bytes == 0 && r.Rx.Bytes == 0 }
 
 // frames makes the Frames of one tick, one for each direction of the Spec.
 func (m *meter) frames(r reading) []*metric.Frame {
@@ -193,7 +207,7 @@ func (m *meter) probeRTT(f *metric.Frame, p *flow.ProbeReading) {
 // rates fills in what the streams of f's direction carried.
 func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 	if rx.ok {
-		f.RxBps = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
+		f.RxBps, f.RxSpan = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
 		f.RxMode = receiveMode(rx.now.Rx)
 		f.RxCPUs = rx.now.RxCPUs
 	}
@@ -201,7 +215,7 @@ func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 		return
 	}
 	f.TxCPUs = tx.now.TxCPUs
-	f.TxBps = tx.bps(tx.was.Tx.Bytes, tx.now.Tx.Bytes)
+	f.TxBps, f.TxSpan = tx.bps(tx.was.Tx.Bytes, tx.now.Tx.Bytes)
 	if spec.Proto == metric.UDP {
 		f.TxMode = sendMode(tx.now.Tx)
 		if spec.RateBps > 0 { // without a rate there is no schedule to miss
@@ -321,30 +335,29 @@ func (t *track) grow(tx, rx *delta, way *flow.ProbeCount) growth {
 	return g
 }
 
-// places splits the loss. A drop is counted at once and missed only when a later datagram arrives, so no part is shown
-// before the loss that it explains; what none explains happened on the path.
+// places splits the loss that is not yet split. A drop is counted at once and missed only when a later datagram arrives, so
+// no part is shown before the loss that it explains; what none explains happened on the path. A place that counts late
+// explains a later loss: the parts of every Frame are its loss, no more and no less.
 func (t *track) places(tx, rx *delta) *metric.LostAt {
-	at := &metric.LostAt{}
-	got := rx.now.Rx
-	rest := t.lost.shown
+	rest := t.lost.shown - t.split
+	t.split = t.lost.shown
 	explain := func(c *counter, n uint64) metric.Num {
-		grown := c.grow(min(n, rest))
-		rest -= min(rest, c.shown)
+		grown := c.grow(min(n, c.shown+rest))
+		rest -= grown
 		return metric.N(float64(grown))
 	}
+	at := &metric.LostAt{}
 	if tx.ok {
 		at.Sender = explain(&t.sender, tx.now.Tx.Refused)
-	} else {
-		rest -= min(rest, t.sender.shown)
 	}
-	if !got.NoDrops {
+	if got := rx.now.Rx; !got.NoDrops {
 		at.Socket = explain(&t.socket, got.Drops)
 	}
 	// The backlog is the whole host's: no more of its drops are ours than are still missing.
-	missing := rest - min(rest, t.nic.shown+t.path.shown)
-	if nic := explain(&t.nic, t.nic.shown+min(rx.softnet, missing)); nic.Or(0) > 0 {
-		at.NIC = nic
+	if nic := min(rx.softnet, rest); nic > 0 {
+		at.NIC = metric.N(float64(nic))
+		rest -= nic
 	}
-	at.Path = explain(&t.path, rest)
+	at.Path = metric.N(float64(rest))
 	return at
 }

@@ -44,6 +44,17 @@ func TestFarRateIsOverFarTime(t *testing.T) {
 	num(t, "arrived over the far end's 200 ms", f.RxBps, 40_000)
 }
 
+// The far end's first word is where its counters begin, also where the next is there already, and what it said before the
+// load is no part of the first interval.
+func TestFirstFarIntervalBeginsWithTheLoad(t *testing.T) {
+	var m meter
+	f := tick(&m, 1, flow.Tx{Bytes: 1000}, farStats(490*second, flow.Rx{}), farStats(500*second, flow.Rx{}),
+		farStats(500*second+second/10, flow.Rx{Bytes: 900}))
+	num(t, "arrived", f.RxBps, 72_000)
+	num(t, "seconds", f.RxSpan, 0.1)
+	num(t, "bytes", f.RxBytes(), 900)
+}
+
 func TestNoWordFromFarIsAGapThatTheNextCovers(t *testing.T) {
 	var m meter
 	tick(&m, 1, flow.Tx{}, farStats(500*second, flow.Rx{}))
@@ -69,6 +80,7 @@ func TestLossPlaces(t *testing.T) {
 		"drop seen early": {{drops: 10, packets: 90, expected: 90}, {drops: 10, packets: 180, expected: 200, lost: 20, socket: 10, path: 10}},
 		"backlog":         {{softnet: 3, packets: 90, expected: 100, lost: 10, nic: 3, path: 7}},
 		"others' backlog": {{softnet: 500, packets: 90, expected: 100, lost: 10, nic: 10}},
+		"drop seen late":  {{packets: 90, expected: 100, lost: 10, path: 10}, {drops: 10, packets: 185, expected: 200, lost: 5, socket: 5}, {drops: 10, packets: 275, expected: 300, lost: 10, socket: 5, path: 5}},
 		"reordered":       {{packets: 90, expected: 100, lost: 10, path: 10}, {packets: 105, expected: 105}, {packets: 190, expected: 205, lost: 5, path: 5}},
 	} {
 		t.Run(name, func(t *testing.T) {

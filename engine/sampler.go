@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/flow"
@@ -66,7 +67,23 @@ func (e *Engine) lose() {
 	e.err = err
 	e.mu.Unlock()
 	e.session.Halt()
-	e.note("traffic ended: %s", err)
+	told := "traffic ended: " + err.Error()
+	if n := e.unknown(); n > 0 {
+		told += fmt.Sprintf("; what became of the last %d datagrams is not known", n)
+	}
+	e.note("%s", told)
+}
+
+// unknown is how many datagrams were sent of which a far end that tells of them has not told before it was lost. They are
+// no loss: nobody knows.
+func (e *Engine) unknown() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	sent, told := e.session.Read(&metric.Hist{}).Tx.Packets, e.measures.meter.far.load.Rx.Expected
+	if told == 0 {
+		return 0
+	}
+	return sent - min(sent, told)
 }
 
 // sample reads everything once and puts the Frames into the feed.

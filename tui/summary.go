@@ -28,11 +28,7 @@ func (s *Summary) add(rec metric.Record) {
 	switch r := rec.(type) {
 	case *metric.Frame:
 		s.Ran = max(s.Ran, time.Duration(r.T*float64(time.Second)))
-		bps := r.RxBps
-		if bps.IsZero() {
-			bps = r.TxBps
-		}
-		s.Moved += bps.Or(0) * r.Span / 8
+		s.Moved += r.RxBytes().Or(r.TxBytes().Or(0))
 	case *metric.Mark:
 		if r.Outcome != metric.Pending {
 			s.Marks = append(s.Marks, *r)

@@ -188,6 +188,10 @@ func lookUp(ctx context.Context, host string, ipv4, ipv6 bool, timeout time.Dura
 	case ipv6:
 		network = "ip6"
 	}
+	// The resolver answers an address with itself, and forgets its zone.
+	if a, err := netip.ParseAddr(host); err == nil && a.Zone() != "" && !ipv4 {
+		return a, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	all, err := net.DefaultResolver.LookupNetIP(ctx, network, host)

@@ -4,15 +4,19 @@ package main
 const jsonHelp = `ethtune run --json writes one JSON object a line. A field that was not measured is missing, never 0.
 
 start     schema (1), version, host, kernel, cpus, dialect,
-          asked (the load: proto, mode, streams, rate_bps, size, near, far, probe),
+          asked (the load: proto, mode, streams, rate_bps, size, near, far (of the sockets), near_calls, far_calls (batch,
+          gso, gro, affinity, copy, skip_copy, precise), probe),
           granted (what the kernel gave: dialect, size, near and far sndbuf, rcvbuf as the kernel reports them, doubled,
-          congestion), congestion (near, far), knobs (knob, side, value, wanted, fixed, offers, min, max)
+          congestion, mss; fixed: what the dialect cannot change, and why), congestion (near, far),
+          knobs (knob, side, value, wanted, fixed, offers, min, max)
 interval  one for each direction that carries load:
   t, span         end of the interval in seconds since traffic flowed (monotonic), and its length
   time            wall clock at its end, RFC 3339
   dir             out (near to far) or in
   tx_bps          bit/s acknowledged (TCP) or sent (UDP)
   rx_bps          bit/s that arrived
+  tx_span, rx_span    seconds that tx_bps and rx_bps are of, by the clock of the end that counted; a late report makes them
+                  longer than span, and bytes are rate x these
   jitter_ms       RFC 3550 estimator at the end of the interval, from kernel receive stamps
   jitter_p50_ms, jitter_p99_ms, jitter_max_ms    of |D|, the change of transit time from packet to packet
   jitter_from     load (UDP) or probe (TCP); jitter_clock is "user" where the kernel gave no stamps
@@ -54,10 +58,11 @@ interval  one for each direction that carries load:
       link_bps, numa_node    of the interface's device, where it has them
 note      t, time, text: what happened to the load
 mark      n, t, time, knob, side (near, far, host), from, asked, got (read again after the write),
-          outcome (applied, adjusted, refused, partial, unchanged), also (knob, from, to: what moved with it), reason, denied (for want of a right)
+          outcome (applied, adjusted, refused, partial, unchanged), also (knob, from, to: what moved with it), reason,
+          denied (for want of a right)
 verdict   mark, with (marks too close to tell apart), knob, side, a, b, metric (rx_bps, jitter_ms, loss_pct),
           before, after (medians; for loss_pct the pooled percentage), delta_pct (b against a), ci95 [low, high],
           answer (better, worse, no-change, unsure), reason, pairs
-end       t, totals (per direction: span, tx_bytes, rx_bytes, means of the rates, sums of the counters),
+end       t, totals (per direction: span, tx_bytes, rx_bytes, tx_span, rx_span, means of the rates, sums of the counters),
           restored (knob, side, from, got, outcome, reason), error
 `

@@ -58,6 +58,8 @@ type total struct {
 	RxBytes      metric.Num     `json:"rx_bytes,omitzero"`
 	TxBps        metric.Num     `json:"tx_bps,omitzero"`
 	RxBps        metric.Num     `json:"rx_bps,omitzero"`
+	TxSpan       metric.Num     `json:"tx_span,omitzero"`
+	RxSpan       metric.Num     `json:"rx_span,omitzero"`
 	JitterMs     metric.Num     `json:"jitter_ms,omitzero"` // the estimator's last word
 	JitterP50Ms  metric.Num     `json:"jitter_p50_ms,omitzero"`
 	JitterP99Ms  metric.Num     `json:"jitter_p99_ms,omitzero"`
@@ -77,15 +79,9 @@ type total struct {
 }
 
 func newTotal(f *metric.Frame) total {
-	bytes := func(bps metric.Num) metric.Num {
-		v, ok := bps.Get()
-		if !ok {
-			return bps
-		}
-		return metric.N(float64(int64(v * f.Span / 8)))
-	}
 	return total{
-		Dir: f.Dir, Span: f.Span, TxBytes: bytes(f.TxBps), RxBytes: bytes(f.RxBps), TxBps: f.TxBps, RxBps: f.RxBps,
+		Dir: f.Dir, Span: f.Span, TxBytes: f.TxBytes(), RxBytes: f.RxBytes(), TxBps: f.TxBps, RxBps: f.RxBps,
+		TxSpan: f.TxSpan, RxSpan: f.RxSpan,
 		JitterMs: f.JitterMs, JitterP50Ms: f.JitterP50Ms, JitterP99Ms: f.JitterP99Ms, JitterMaxMs: f.JitterMaxMs, JitterFrom: f.JitterFrom,
 		Lost: f.Lost, Packets: f.Packets, LossPct: f.LossPct, LossFrom: f.LossFrom, LostAt: f.LostAt,
 		Reordered: f.Reordered, Duplicates: f.Duplicates, Missed: f.Missed,

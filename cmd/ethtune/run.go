@@ -148,7 +148,7 @@ func headless(ctx context.Context, o runOptions, p printer) error {
 	if errors.Is(runErr, printErr) {
 		printErr = nil
 	}
-	return errors.Join(runErr, endErr, printErr, r.refused())
+	return errors.Join(runErr, endErr, printErr, r.refused(), r.missed(ctx, runErr))
 }
 
 // headlessRun is one run.
@@ -162,6 +162,7 @@ type headlessRun struct {
 	now    float64
 	sent   float64 // bytes
 	marks  []metric.Mark
+	made   int // turns, of those that were asked for
 }
 
 func (r *headlessRun) run(ctx context.Context) error {
@@ -204,7 +205,7 @@ func (r *headlessRun) run(ctx context.Context) error {
 		}
 	}()
 	quiet := time.AfterFunc(silence, func() {
-		if !r.press.stuck() {
+		if !r.press.stuck() && !r.endless() {
 			cancel(fmt.Errorf("%w: nothing was measured for %v", rig.ErrPeer, silence))
 		}
 	})
@@ -215,8 +216,10 @@ func (r *headlessRun) run(ctx context.Context) error {
 	return err
 }
 
-// silence is how long a run may give no Frame before it is over: its peer is gone.
+// silence is how long a run may give no Frame before it is over: its peer is gone. An endless one waits for it.
 const silence = 8 * time.Second
+
+func (r *headlessRun) endless() bool { return r.length == 0 && r.bytes == 0 }
 
 // listen prints records until the time is over or the context is. quiet is put off by every Frame.
 func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first chan struct{}, quiet *time.Timer) error {
@@ -244,7 +247,11 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 		}
 		// Frames of one tick share their end; the first of a later tick finds the intervals before it complete.
 		if f.T > r.now {
-			if err := r.flush(ctx, r.interval); err != nil {
+			length := r.interval
+			if f.T-f.Span > r.now+shortInterval.Seconds() {
+				length = 0 // the peer was lost meanwhile, and no interval goes across that
+			}
+			if err := r.flush(ctx, length); err != nil {
 				return err
 			}
 			if r.over() {
@@ -255,7 +262,7 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 		if f.T < r.omit.Seconds()+shortInterval.Seconds()/2 {
 			continue
 		}
-		r.sent += f.TxBps.Or(f.RxBps.Or(0)) * f.Span / 8
+		r.sent += f.TxBytes().Or(f.RxBytes().Or(0))
 		merge(r.open, f)
 		merge(r.totals, f)
 	}
@@ -312,21 +319,6 @@ func (r *headlessRun) flush(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// turnKnobs makes the turns at their times.
-func (r *headlessRun) turnKnobs(ctx context.Context) {
-	for _, t := range r.turns {
-		wait := time.NewTimer(t.at - time.Duration(r.bench.Now()*float64(time.Second)))
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return
-		}
-		// What came of it, an error too, is its Mark.
-		_, _ = r.bench.Apply(ctx, knob.Plan{t.set})
-	}
-}
-
 // restoreWithin is how long putting back may take; nothing but a dead agent takes as long.
 const restoreWithin = 10 * time.Second
 
@@ -363,25 +355,6 @@ func closeBench(ctx context.Context, b *rig.Bench) ([]knob.Result, error) {
 		}
 	}
 	return back, err
-}
-
-// refused is a failure if a knob did not take what was asked; a right that was missing comes before all else.
-func (r *headlessRun) refused() error {
-	var first error
-	for _, m := range r.marks {
-		switch o := knob.Outcome(m.Outcome); {
-		case o == knob.Applied, o == knob.Unchanged, o == knob.Adjusted && r.adjusted:
-			continue
-		}
-		err := fmt.Errorf("%s:%s=%s was %s%s", m.Side, m.Knob, m.Asked, m.Outcome, because(m.Reason))
-		if m.Denied {
-			return fmt.Errorf("%w: %w", rig.ErrPermission, err)
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
 }
 
 func because(reason string) string {

@@ -210,6 +210,13 @@ func TestRunRefusedKnobIsAMarkAndExit1(t *testing.T) {
 	}
 }
 
+func TestRunWithoutTimeForATurnIsExit1(t *testing.T) {
+	needLab(t)
+	if marks := ofType(runJSON(t, exitFailed, "-n", "1", "--set", "engine.rate=1G@50"), "mark"); len(marks) != 0 {
+		t.Errorf("%v", marks)
+	}
+}
+
 func TestRunTextAndCSV(t *testing.T) {
 	needLab(t)
 	text, err := program(t, "run", "lab", "-t", "1", "-i", "0.5", "--set", "gro=on@0.4").Output()

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"cmp"
+	"math"
 	"time"
 )
 
@@ -21,6 +22,11 @@ type Frame struct {
 
 	TxBps Num `json:"tx_bps,omitzero"` // acknowledged for TCP, sent for UDP
 	RxBps Num `json:"rx_bps,omitzero"` // arrived
+
+	// TxSpan and RxSpan are the seconds that TxBps and RxBps are of, by the clock of the end that counted: a report that
+	// comes late makes one of them longer than Span. Absent, it is Span.
+	TxSpan Num `json:"tx_span,omitzero"`
+	RxSpan Num `json:"rx_span,omitzero"`
 
 	JitterMs    Num    `json:"jitter_ms,omitzero"` // RFC 3550 section 6.4.1 estimator at the interval's end
 	JitterP50Ms Num    `json:"jitter_p50_ms,omitzero"`
@@ -83,6 +89,20 @@ type Frame struct {
 	Host *Host `json:"host,omitempty"`
 }
 
+// TxBytes is the payload that TxBps counted.
+func (f *Frame) TxBytes() Num { return bytesOf(f.TxBps, f.TxSpan.Or(f.Span)) }
+
+// RxBytes is the payload that RxBps counted.
+func (f *Frame) RxBytes() Num { return bytesOf(f.RxBps, f.RxSpan.Or(f.Span)) }
+
+func bytesOf(bps Num, seconds float64) Num {
+	v, ok := bps.Get()
+	if !ok {
+		return bps
+	}
+	return N(math.Round(v * seconds / 8))
+}
+
 // LostAt splits a loss by where it happened, in packets. What could not be told apart stays in Path.
 type LostAt struct {
 	Sender Num `json:"sender,omitzero"` // the sender's own stack refused it (ENOBUFS and kin)
@@ -116,7 +136,7 @@ type Merger struct {
 	rwnd, sndbuf   mean
 }
 
-// mean is a span-weighted mean of what was there.
+// mean is a mean over time of what was there.
 type mean struct{ sum, w float64 }
 
 func (m *mean) add(n Num, w float64) {
@@ -133,14 +153,22 @@ func (m *mean) num() Num {
 	return N(m.sum / m.w)
 }
 
+// seconds is how much time it is of.
+func (m *mean) seconds() Num {
+	if m.w == 0 {
+		return Num{}
+	}
+	return N(m.w)
+}
+
 // Add folds f in.
 func (m *Merger) Add(f *Frame) {
 	o := &m.out
 	m.n++
 	o.T, o.Time, o.Dir = f.T, f.Time, f.Dir
 	o.Span += f.Span
-	m.tx.add(f.TxBps, f.Span)
-	m.rx.add(f.RxBps, f.Span)
+	m.tx.add(f.TxBps, f.TxSpan.Or(f.Span))
+	m.rx.add(f.RxBps, f.RxSpan.Or(f.Span))
 	m.rtt.add(f.RttMs, f.Span)
 	m.cpu.add(f.CPU, f.Span)
 	m.self.add(f.SelfCPU, f.Span)
@@ -153,7 +181,10 @@ func (m *Merger) Add(f *Frame) {
 	if !f.ReorderExtent.IsZero() {
 		o.ReorderExtent = f.ReorderExtent
 	}
-	o.TxMode, o.RxMode, o.Epoch = cmp.Or(f.TxMode, o.TxMode), cmp.Or(f.RxMode, o.RxMode), max(f.Epoch, o.Epoch)
+	o.TxMode, o.RxMode = cmp.Or(f.TxMode, o.TxMode), cmp.Or(f.RxMode, o.RxMode)
+	if f.RxMode != "" { // it counts anew where streams are opened anew, so the last word is not the largest
+		o.Epoch = f.Epoch
+	}
 	o.Lost, o.Packets = o.Lost.Add(f.Lost), o.Packets.Add(f.Packets)
 	if f.LossFrom != "" {
 		o.LossFrom = f.LossFrom
@@ -209,6 +240,7 @@ func (m *Merger) Take() *Frame {
 	}
 	o := m.out
 	o.TxBps, o.RxBps, o.RttMs = m.tx.num(), m.rx.num(), m.rtt.num()
+	o.TxSpan, o.RxSpan = m.tx.seconds(), m.rx.seconds()
 	o.CPU, o.SelfCPU = m.cpu.num(), m.self.num()
 	o.CwndBytes, o.DeliveryBps = m.cwnd.num(), m.delivery.num()
 	if l := (Limited{m.rwnd.num(), m.sndbuf.num()}); l != (Limited{}) {

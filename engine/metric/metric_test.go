@@ -295,3 +295,27 @@ func TestMergerFoldsTCP(t *testing.T) {
 		t.Errorf("nothing became %+v", f)
 	}
 }
+
+// After a stall one Frame covers what none did before: the mean is bytes over seconds of the clock that counted them, not
+// of the Frames.
+func TestMeanRateIsBytesOverTheirSeconds(t *testing.T) {
+	var m Merger
+	for _, f := range []Frame{
+		{Span: 0.1, RxBps: N(100e6), RxSpan: N(0.05)},
+		{Span: 0.1},
+		{Span: 0.1, RxBps: N(40e6), RxSpan: N(0.25)},
+		{Span: 0.1, RxBps: N(50e6)}, // by who knows no other clock
+	} {
+		m.Add(&f)
+	}
+	f := m.Take()
+	if bytes := f.RxBytes().Or(0); bytes != (100e6*0.05+40e6*0.25+50e6*0.1)/8 {
+		t.Errorf("%v bytes", bytes)
+	}
+	if bps := f.RxBps.Or(0); math.Abs(bps-50e6) > 1 || math.Abs(f.RxSpan.Or(0)-0.4) > 1e-9 {
+		t.Errorf("%v bit/s over %v s", bps, f.RxSpan)
+	}
+	if !f.TxBytes().IsZero() || !f.TxSpan.IsZero() {
+		t.Errorf("what was sent was never said: %+v", f)
+	}
+}

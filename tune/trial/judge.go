@@ -58,7 +58,7 @@ func (j *Judge) frame(f *metric.Frame) {
 	s := sample{t: f.T, bps: bps.Float(), jitter: f.JitterMs.Float(), lost: f.Lost.Or(0), packets: f.Packets.Or(0)}
 	if n := len(j.samples); n > 0 && j.samples[n-1].t == f.T { // the other direction of the same tick
 		p := &j.samples[n-1]
-		p.bps = sumPresent(p.bps, s.bps)
+		p.bps += s.bps // absent where either is: half of the traffic is no sample of it
 		p.jitter = maxPresent(p.jitter, s.jitter)
 		p.lost, p.packets = p.lost+s.lost, p.packets+s.packets
 		return
@@ -169,16 +169,6 @@ func (j *Judge) window(from, to float64) window {
 		}
 	}
 	return w
-}
-
-func sumPresent(a, b float64) float64 {
-	switch {
-	case math.IsNaN(a):
-		return b
-	case math.IsNaN(b):
-		return a
-	}
-	return a + b
 }
 
 func maxPresent(a, b float64) float64 {

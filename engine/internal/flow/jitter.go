@@ -2,6 +2,10 @@ package flow
 
 import "github.com/ethtune/ethtune/engine/metric"
 
+// clockSet is a change of transit time, in nanoseconds, that no path makes: a clock was set at one of the ends. It is no
+// jitter.
+const clockSet = 10_000_000_000
+
 // transit follows how the time from sender to receiver changes from one datagram to the next. The offset between the
 // two clocks cancels out.
 type transit struct {
@@ -18,8 +22,10 @@ func (t *transit) add(ns int64) {
 		if d < 0 {
 			d = -d
 		}
-		t.j += (float64(d) - t.j) / 16
-		t.hist.Add(d)
+		if d < clockSet {
+			t.j += (float64(d) - t.j) / 16
+			t.hist.Add(d)
+		}
 	}
 	t.last = ns
 	t.n++

@@ -195,7 +195,7 @@ func (p *probeState) add(h header, far echo, at int64, kernel bool) {
 		return
 	}
 	p.in.add(at - far.sent)
-	if rtt := at - h.sent - (far.sent - far.received); rtt >= 0 {
+	if rtt := at - h.sent - (far.sent - far.received); rtt >= 0 && rtt < clockSet {
 		p.rttSum += rtt
 		p.rttN++
 	}

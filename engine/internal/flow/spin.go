@@ -12,8 +12,8 @@ const (
 )
 
 // spinFor is how long a paced sender spins before each message of so many bytes, in a process that may use so many
-// processors. Where it has one processor it never does
-// by itself, and where there is no other it never does: the receiver may have to run there.
+// processors. On one processor of several it spins only where that was asked for, and where there is no other it never
+// does: the receiver may have to run there.
 func spinFor(g *goal, bytes, processors int) int64 {
 	if processors < 2 {
 		return 0

@@ -16,6 +16,7 @@ func TestWindow(t *testing.T) {
 		"too old":        {[]uint64{0, windowSize + 1, 2, 0}, windowSize + 2, 3},
 		"jump":           {[]uint64{3, 10 * windowSize, 10*windowSize - 1}, 10*windowSize + 1, 3},
 		"exactly around": {[]uint64{0, windowSize}, windowSize + 1, 2},
+		"beyond 32 bits": {[]uint64{1<<32 - 1, 1<<32 + 1, 1 << 32, 1 << 32}, 1<<32 + 2, 3},
 		"last number":    {[]uint64{0, ^uint64(0)}, 1, 1},
 	} {
 		var w window

@@ -65,7 +65,8 @@ func (s *slow) open(mono int64) {
 	}
 }
 
-// poll asks for a reading where one is due, the first of which only says where the counters begin, and returns the one that was made since the last call; nil where none was.
+// poll asks for a reading where one is due, the first of which only says where the counters begin, and returns the one that
+// was made since the last call; nil where none was.
 func (s *slow) poll(mono int64) *metric.HostSlow {
 	if mono-s.asked >= max(slowEvery, s.cost.Load()*slowShare) {
 		select {

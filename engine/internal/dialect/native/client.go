@@ -21,6 +21,7 @@ var ErrEnded = errors.New("control connection lost")
 // Client is the near end of a session. Its methods may be called by any goroutine.
 type Client struct {
 	ctl   *control
+	note  func(format string, args ...any) // may be nil
 	peer  netip.AddrPort
 	local netip.Addr // zero where it is the kernel's choice
 	token token
@@ -37,13 +38,21 @@ type Client struct {
 	err     error
 	wg      sync.WaitGroup
 	closing bool
-	kicked  string // what the server said when it ended the session
+	kicked  string    // what the server said when it ended the session
+	heard   time.Time // when the far end last said anything
+	quiet   bool      // it has not for quietAfter
 }
+
+// quietAfter is how long the far end may say nothing before that is told. It is less than what ends the session, by which
+// time the cable may be plugged in again.
+const quietAfter = 2 * time.Second
 
 // Options is how a client reaches its server. The zero Options will do.
 type Options struct {
 	Bind netip.Addr // local address of every socket; the zero Addr leaves it to the kernel
 	Key  []byte     // secret shared with the server; empty = none
+	// Note, if set, is told of a far end that is silent, and that it is no more.
+	Note func(format string, args ...any)
 }
 
 // Dial connects to a [Server] at addr, host:port.
@@ -63,6 +72,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 		local: o.Bind,
 		waits: make(map[uint64]chan *line),
 		done:  make(chan struct{}),
+		note:  o.Note,
 	}
 	remote := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 	c.peer = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
@@ -70,6 +80,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("talk to %s: %w", addr, err)
 	}
+	c.heard = time.Now()
 	c.wg.Go(c.read)
 	c.wg.Go(c.beat)
 	return c, nil
@@ -159,6 +170,7 @@ func (c *Client) read() {
 			c.mu.Unlock()
 			return
 		}
+		c.heard = time.Now()
 		switch l.Type {
 		case typeStats:
 			if l.Stats != nil {
@@ -203,7 +215,24 @@ func (c *Client) beat() {
 			if c.ctl.send(&line{Type: typeBeat}) != nil {
 				_ = c.ctl.conn.Close()
 			}
+			c.listen()
 		}
+	}
+}
+
+// listen tells of a far end that has fallen silent, and that it is heard again.
+func (c *Client) listen() {
+	c.mu.Lock()
+	quiet := time.Since(c.heard) > quietAfter
+	turned := quiet != c.quiet
+	c.quiet = quiet
+	c.mu.Unlock()
+	switch {
+	case !turned || c.note == nil:
+	case quiet:
+		c.note("no word from the far end for %v", quietAfter)
+	default:
+		c.note("the far end is heard again")
 	}
 }
 

@@ -43,6 +43,7 @@ type stream struct {
 
 // NewDriver connects to a [Server] as [Dial] does, and tells h of what happens.
 func NewDriver(ctx context.Context, addr string, o Options, h dialect.Hooks) (*Driver, error) {
+	o.Note = h.Note
 	c, err := Dial(ctx, addr, o)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type session struct {
 	done    chan struct{}
 
 	waiting atomic.Int32 // requests answered later
+	telling sync.Mutex   // one reading at a time, so that they arrive in their order
 
 	mu      sync.Mutex
 	expects map[uint32]*expected
@@ -99,6 +100,7 @@ func (s *session) serve() string {
 		return err.Error()
 	}
 	s.wg.Go(s.report)
+	started := false
 	for {
 		l, err := s.ctl.receive()
 		if err != nil {
@@ -112,6 +114,10 @@ func (s *session) serve() string {
 		case typeOpen:
 			s.answer(l, s.expect(l))
 		case typeStart:
+			if !started {
+				s.tellStats() // where the first interval begins
+				started = true
+			}
 			s.ledger.Start()
 			s.answer(l, nil)
 		case typeAim:
@@ -365,32 +371,6 @@ func (s *session) forget(id uint32) *flow.Reflector {
 		e.drop()
 	}
 	return r
-}
-
-// report sends the stats, also where there are no streams: they are the far end's sign of life.
-func (s *session) report() {
-	tick := time.NewTicker(statsInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.done:
-			return
-		case <-tick.C:
-		}
-		st := &dialect.Stats{Jitter: &metric.Hist{}}
-		st.Load = s.ledger.Read(st.Jitter)
-		st.Mono = flow.Mono()
-		if st.Jitter.N() == 0 {
-			st.Jitter = nil
-		}
-		if n, ok := s.drops.Dropped(); ok {
-			st.Softnet = &n
-		}
-		if err := s.ledger.Broken(); err != nil {
-			st.Broken = err.Error()
-		}
-		s.reply(&line{Type: typeStats, Stats: st})
-	}
 }
 
 // end lets go of everything.
