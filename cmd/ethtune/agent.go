@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/ethtune/ethtune/tune"
@@ -21,6 +22,7 @@ func agentCommand() *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
+			debug.SetGCPercent(agentGC)
 			// Started as /proc/self/exe, its name in a list of processes would be exe.
 			_ = os.WriteFile("/proc/self/comm", []byte("ethtune"), 0)
 			ctx, stop := agentSignals(c.Context())
@@ -46,6 +48,10 @@ func agentCommand() *cobra.Command {
 	c.Flags().StringVar(&journal, "journal", "", "what is turned is written down, as session or kept")
 	return c
 }
+
+// agentGC is the garbage, in percent of what is live, after which an agent collects it. Little is live and an agent runs for
+// days: with the usual 100 its memory creeps up to four megabytes of nothing, for one collection a minute less.
+const agentGC = 25
 
 // agentCommandLine starts an agent of this host that writes down what it turns.
 func agentCommandLine(args ...string) []string {
