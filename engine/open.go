@@ -66,6 +66,9 @@ func open(ctx context.Context, addr string, o Options, h dialect.Hooks) (dialect
 			at = d.port
 		}
 		s, err := d.dial(ctx, net.JoinHostPort(host, strconv.Itoa(at)), o, o.Proto, h)
+		if err == nil && len(errs) > 0 {
+			s = &guessed{s, errs}
+		}
 		if err == nil {
 			return s, nil
 		}
@@ -78,6 +81,22 @@ func open(ctx context.Context, addr string, o Options, h dialect.Hooks) (dialect
 		return nil, fmt.Errorf("dialect %q: native, iperf3 or iperf2", o.Dialect)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// guessed is a session in a dialect whose turn it was because the others were not there. Whether somebody is may show in
+// Drive only, and if not, nobody was anywhere.
+type guessed struct {
+	dialect.Session
+	tried []error
+}
+
+// Drive adds to an error of the network where else nobody was.
+func (g *guessed) Drive(ctx context.Context, spec metric.Spec, fresh bool) error {
+	err := g.Session.Drive(ctx, spec, fresh)
+	if err != nil && unreachable(err) {
+		return errors.Join(append(g.tried, err)...)
+	}
+	return err
 }
 
 // unreachable reports whether nobody took the connection.
