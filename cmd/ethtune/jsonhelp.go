@@ -13,6 +13,7 @@ interval  one for each direction that carries load:
   dir             out (near to far) or in
   tx_bps          bit/s acknowledged (TCP) or sent (UDP)
   rx_bps          bit/s that arrived
+  rx_span         seconds that rx_bps is of where it is not span: iperf3 and iperf tell of UDP that arrived when a test ends
   jitter_ms       RFC 3550 estimator at the end of the interval, from kernel receive stamps
   jitter_p50_ms, jitter_p99_ms, jitter_max_ms    of |D|, the change of transit time from packet to packet
   jitter_from     load (UDP) or probe (TCP); jitter_clock is "user" where the kernel gave no stamps

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"github.com/ethtune/ethtune/engine/metric"
 	"github.com/ethtune/ethtune/tune/knob"
 	"github.com/ethtune/ethtune/tune/rig"
@@ -82,7 +84,7 @@ func newTotal(f *metric.Frame) total {
 		if !ok {
 			return bps
 		}
-		return metric.N(float64(int64(v * f.Span / 8)))
+		return metric.N(math.Round(v * f.Span / 8))
 	}
 	return total{
 		Dir: f.Dir, Span: f.Span, TxBytes: bytes(f.TxBps), RxBytes: bytes(f.RxBps), TxBps: f.TxBps, RxBps: f.RxBps,

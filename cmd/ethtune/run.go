@@ -160,7 +160,8 @@ type headlessRun struct {
 	totals map[metric.Dir]*metric.Merger
 	open   map[metric.Dir]*metric.Merger // the intervals not yet printed
 	now    float64
-	sent   float64 // bytes
+	sent   float64       // bytes
+	late   *metric.Frame // the first that was not counted, as the run was over
 	marks  []metric.Mark
 }
 
@@ -212,7 +213,39 @@ func (r *headlessRun) run(ctx context.Context) error {
 	err = r.listen(ctx, reader, first, quiet)
 	cancel(nil)
 	<-turned
+	if err == nil && granted.Dialect != "native" && r.spec.Proto == metric.UDP && r.spec.Mode != metric.ModeIn {
+		r.hearLast(ctx, reader)
+	}
 	return err
+}
+
+// lastWithin bounds the wait for what a stock server says at the end of a test.
+const lastWithin = 3 * time.Second
+
+// hearLast ends the load, upon which a stock UDP server says what arrived of its last test, and takes that into the totals.
+// Where it does not say so the totals are without it.
+func (r *headlessRun) hearLast(ctx context.Context, reader *metric.Reader) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
+	defer cancel()
+	if r.bench.Pause(ctx) != nil {
+		return
+	}
+	// The Frame after the end has it, if none before.
+	var rec metric.Record = r.late
+	for ended := r.bench.Now(); ; {
+		if f, ok := rec.(*metric.Frame); ok && f != nil && f.Dir == metric.Out {
+			if m := r.totals[metric.Out]; m != nil {
+				m.AddLate(f)
+			}
+			if f.T > ended {
+				return
+			}
+		}
+		var err error
+		if rec, err = reader.Next(ctx); err != nil {
+			return
+		}
+	}
 }
 
 // silence is how long a run may give no Frame before it is over: its peer is gone.
@@ -248,6 +281,7 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 				return err
 			}
 			if r.over() {
+				r.late = f
 				return nil
 			}
 			r.now = f.T

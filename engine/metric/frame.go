@@ -21,6 +21,9 @@ type Frame struct {
 
 	TxBps Num `json:"tx_bps,omitzero"` // acknowledged for TCP, sent for UDP
 	RxBps Num `json:"rx_bps,omitzero"` // arrived
+	// RxSpan is the seconds that RxBps is of, and ends before T, where the receiver is a stock one that tells of a whole test
+	// when that is over.
+	RxSpan Num `json:"rx_span,omitzero"`
 
 	JitterMs    Num    `json:"jitter_ms,omitzero"` // RFC 3550 section 6.4.1 estimator at the interval's end
 	JitterP50Ms Num    `json:"jitter_p50_ms,omitzero"`
@@ -140,7 +143,8 @@ func (m *Merger) Add(f *Frame) {
 	o.T, o.Time, o.Dir = f.T, f.Time, f.Dir
 	o.Span += f.Span
 	m.tx.add(f.TxBps, f.Span)
-	m.rx.add(f.RxBps, f.Span)
+	m.rx.add(f.RxBps, f.RxSpan.Or(f.Span))
+	o.RxSpan = o.RxSpan.Add(f.RxSpan)
 	m.rtt.add(f.RttMs, f.Span)
 	m.cpu.add(f.CPU, f.Span)
 	m.self.add(f.SelfCPU, f.Span)
@@ -197,6 +201,17 @@ func (m *Merger) Add(f *Frame) {
 	if f.RxCPUs != nil {
 		o.RxCPUs = f.RxCPUs
 	}
+}
+
+// AddLate folds in what f tells of the receiver of an interval that is there already. Nothing else of f counts.
+func (m *Merger) AddLate(f *Frame) {
+	if m.n == 0 {
+		return
+	}
+	m.Add(&Frame{T: m.out.T, Time: m.out.Time, Dir: f.Dir, RxBps: f.RxBps, RxSpan: f.RxSpan,
+		JitterMs: f.JitterMs, JitterFrom: f.JitterFrom, Jitter: f.Jitter, JitterClock: f.JitterClock,
+		Lost: f.Lost, Packets: f.Packets, LossFrom: f.LossFrom, LostAt: f.LostAt,
+		Reordered: f.Reordered, ReorderExtent: f.ReorderExtent, Duplicates: f.Duplicates})
 }
 
 // Span is how many seconds it holds so far.
