@@ -37,7 +37,7 @@ type Engine struct {
 	aim sync.Mutex // one re-aim at a time
 
 	mu       sync.Mutex    // guards what follows
-	before   dialect.State // of the Engine whose place this one has taken
+	before   dialect.State // of the Engine whose place this one has taken; once the peer is lost, of this one
 	started  time.Time     // when traffic first flowed, of the first Engine; zero before
 	flowing  bool          // traffic of this one has begun
 	err      error
@@ -101,8 +101,10 @@ func (e *Engine) state() dialect.State {
 }
 
 func (e *Engine) stateLocked() dialect.State {
-	if s := e.session.State(); s.Spec.Proto != "" {
-		return s
+	if e.err == nil {
+		if s := e.session.State(); s.Spec.Proto != "" {
+			return s
+		}
 	}
 	return dialect.State{Spec: e.before.Spec, Wanted: e.before.Wanted}
 }

@@ -172,8 +172,11 @@ func (m *meter) frames(r reading) []*metric.Frame {
 		if way.rx.ok && way.rx.backlog {
 			f.SoftnetDrops = metric.N(float64(way.rx.softnet))
 		}
-		if way.loaded {
+		switch {
+		case way.loaded:
 			rates(f, r.spec, g, way.tx, way.rx)
+		case way.rx.one: // it tells of load that has just ended
+			arrived(f, way.rx)
 		}
 		// Of UDP load that has just ended the last datagrams count as well.
 		if r.spec.Proto == metric.UDP && way.loaded || g.load.packets.Or(0) > 0 {
@@ -206,11 +209,7 @@ func (m *meter) probeRTT(f *metric.Frame, p *flow.ProbeReading) {
 
 // rates fills in what the streams of f's direction carried.
 func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
-	if rx.ok {
-		f.RxBps, f.RxSpan = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
-		f.RxMode = receiveMode(rx.now.Rx)
-		f.RxCPUs = rx.now.RxCPUs
-	}
+	arrived(f, rx)
 	if !tx.ok {
 		return
 	}
@@ -240,6 +239,16 @@ func rates(f *metric.Frame, spec metric.Spec, g growth, tx, rx *delta) {
 			SndbufPct: metric.N(min(100, 100*float64(now.SndbufUs-was.SndbufUs)/busy)),
 		}
 	}
+}
+
+// arrived fills in what came to the receiver of f's direction.
+func arrived(f *metric.Frame, rx *delta) {
+	if !rx.ok {
+		return
+	}
+	f.RxBps, f.RxSpan = rx.bps(rx.was.Rx.Bytes, rx.now.Rx.Bytes)
+	f.RxMode = receiveMode(rx.now.Rx)
+	f.RxCPUs = rx.now.RxCPUs
 }
 
 // sendMode is how UDP streams are sent now; empty while none runs, and for TCP.

@@ -218,6 +218,25 @@ func TestTailOfEndedLoadCounts(t *testing.T) {
 	}
 }
 
+// A stock receiver tells of a test when that is over, perhaps when no load flows any more: how much arrived, and in what time.
+func TestStockReceiverTellsAtTheEnd(t *testing.T) {
+	var m meter
+	told := func(mono int64, rx flow.Rx) *dialect.Stats {
+		s := farStats(mono, rx)
+		s.OneJitter = true
+		return s
+	}
+	tick(&m, 1, flow.Tx{}, told(1, flow.Rx{}))
+	f := m.frames(reading{mono: second / 5, spec: udpSpec(metric.ModeOut),
+		far: []*dialect.Stats{told(1+second/2, flow.Rx{Bytes: 1000, Packets: 10, Expected: 10})}})[0]
+	num(t, "arrived", f.RxBps, 16_000)
+	num(t, "in", f.RxSpan, 0.5)
+	num(t, "packets", f.Packets, 10)
+	if !f.TxBps.IsZero() {
+		t.Errorf("sent %v while nothing was", f.TxBps)
+	}
+}
+
 func TestMetronome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -74,7 +74,7 @@ func open(ctx context.Context, addr string, o Options, h dialect.Hooks) (dialect
 		}
 		errs = append(errs, err)
 		if !unreachable(err) {
-			break // somebody is there, and said no
+			return nil, err // somebody is there, and said no
 		}
 	}
 	if errs == nil {

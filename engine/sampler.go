@@ -64,6 +64,7 @@ func (e *Engine) lose() {
 		return
 	}
 	e.mu.Lock()
+	e.before = e.stateLocked() // which the session forgets when it is closed, and the next to take its place may not last
 	e.err = err
 	e.mu.Unlock()
 	e.session.Halt()

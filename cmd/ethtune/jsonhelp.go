@@ -16,7 +16,7 @@ interval  one for each direction that carries load:
   tx_bps          bit/s acknowledged (TCP) or sent (UDP)
   rx_bps          bit/s that arrived
   tx_span, rx_span    seconds that tx_bps and rx_bps are of, by the clock of the end that counted; a late report makes them
-                  longer than span, and bytes are rate x these
+                  longer than span, and bytes are rate x these; iperf3 and iperf tell of UDP that arrived when a test ends
   jitter_ms       RFC 3550 estimator at the end of the interval, from kernel receive stamps
   jitter_p50_ms, jitter_p99_ms, jitter_max_ms    of |D|, the change of transit time from packet to packet
   jitter_from     load (UDP) or probe (TCP); jitter_clock is "user" where the kernel gave no stamps

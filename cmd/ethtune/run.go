@@ -160,7 +160,8 @@ type headlessRun struct {
 	totals map[metric.Dir]*metric.Merger
 	open   map[metric.Dir]*metric.Merger // the intervals not yet printed
 	now    float64
-	sent   float64 // bytes
+	sent   float64       // bytes
+	late   *metric.Frame // the first that was not counted, as the run was over
 	marks  []metric.Mark
 	made   int // turns, of those that were asked for
 }
@@ -213,6 +214,9 @@ func (r *headlessRun) run(ctx context.Context) error {
 	err = r.listen(ctx, reader, first, quiet)
 	cancel(nil)
 	<-turned
+	if err == nil && granted.Dialect != "native" && r.spec.Proto == metric.UDP && r.spec.Mode != metric.ModeIn {
+		r.hearLast(ctx, reader)
+	}
 	return err
 }
 
@@ -255,6 +259,7 @@ func (r *headlessRun) listen(ctx context.Context, reader *metric.Reader, first c
 				return err
 			}
 			if r.over() {
+				r.late = f
 				return nil
 			}
 			r.now = f.T

@@ -30,7 +30,13 @@ type console struct {
 
 func openConsole(t *testing.T, cols, rows int, env []string, args ...string) *console {
 	t.Helper()
-	c := &console{t: t, cmd: program(t, args...), em: vt.NewEmulator(max(cols, 1), max(rows, 1)), end: make(chan struct{})}
+	return openConsoleOf(t, program(t, args...), cols, rows, env)
+}
+
+// openConsoleOf runs cmd, which is the program, perhaps in a namespace.
+func openConsoleOf(t *testing.T, cmd *exec.Cmd, cols, rows int, env []string) *console {
+	t.Helper()
+	c := &console{t: t, cmd: cmd, em: vt.NewEmulator(max(cols, 1), max(rows, 1)), end: make(chan struct{})}
 	c.cmd.Env = append(c.cmd.Env, "LANG=C.UTF-8", "LC_ALL=", "NO_COLOR=")
 	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.SysProcAttr = nil // the pty makes a session

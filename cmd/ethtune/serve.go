@@ -36,8 +36,8 @@ func serveCommand() *cobra.Command {
 	f.rate.base = 1000
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "The peer: answers ethtune on another host",
-		Long: `The peer: answers ethtune on another host.
+		Short: "The peer: answers ethtune, iperf3 and iperf on other hosts",
+		Long: `The peer: answers ethtune, iperf3 and iperf on other hosts, many at once.
 It takes part in tests and changes no setting of this host, whatever a peer asks.
 A port that is taken is skipped with a line. On a terminal a screen shows who is there; where standard output is no
 terminal, or TERM=dumb, or with --plain, one line is printed when a session comes and one when it goes.`,

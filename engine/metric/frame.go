@@ -24,7 +24,8 @@ type Frame struct {
 	RxBps Num `json:"rx_bps,omitzero"` // arrived
 
 	// TxSpan and RxSpan are the seconds that TxBps and RxBps are of, by the clock of the end that counted: a report that
-	// comes late makes one of them longer than Span. Absent, it is Span.
+	// comes late, or of a stock receiver that tells of a whole test when that is over, makes one of them longer than Span.
+	// Absent, it is Span.
 	TxSpan Num `json:"tx_span,omitzero"`
 	RxSpan Num `json:"rx_span,omitzero"`
 
@@ -228,6 +229,17 @@ func (m *Merger) Add(f *Frame) {
 	if f.RxCPUs != nil {
 		o.RxCPUs = f.RxCPUs
 	}
+}
+
+// AddLate folds in what f tells of the receiver of an interval that is there already. Nothing else of f counts.
+func (m *Merger) AddLate(f *Frame) {
+	if m.n == 0 {
+		return
+	}
+	m.Add(&Frame{T: m.out.T, Time: m.out.Time, Dir: f.Dir, RxBps: f.RxBps, RxSpan: f.RxSpan,
+		JitterMs: f.JitterMs, JitterFrom: f.JitterFrom, Jitter: f.Jitter, JitterClock: f.JitterClock,
+		Lost: f.Lost, Packets: f.Packets, LossFrom: f.LossFrom, LostAt: f.LostAt,
+		Reordered: f.Reordered, ReorderExtent: f.ReorderExtent, Duplicates: f.Duplicates})
 }
 
 // Span is how many seconds it holds so far.

@@ -144,6 +144,18 @@ func TestMerger(t *testing.T) {
 	}
 }
 
+// A rate that is of its own time weighs as that; what is told after the fact changes nothing but what arrived.
+func TestMergerFoldsWhatIsToldLate(t *testing.T) {
+	var m Merger
+	m.AddLate(&Frame{Dir: Out, Lost: N(1), Packets: N(1)}) // of an interval that is not there
+	m.Add(&Frame{T: 1, Span: 1, Dir: Out, TxBps: N(10), RxBps: N(8), RxSpan: N(0.9), Lost: N(1), Packets: N(90)})
+	m.AddLate(&Frame{T: 1.2, Span: 0.1, Dir: Out, TxBps: N(1), RxBps: N(18), RxSpan: N(0.1), Lost: N(0), Packets: N(10), JitterMs: N(2)})
+	f := m.Take()
+	if f.T != 1 || f.Span != 1 || f.TxBps != N(10) || f.RxBps != N(9) || f.RxSpan != N(1) || f.Packets != N(100) || f.LossPct != N(1) || f.JitterMs != N(2) {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestRecordRoundTrip(t *testing.T) {
 	var buf []byte
 	for _, r := range []Record{

@@ -205,7 +205,7 @@ type Granted struct {
 	Near    GrantedSocket `json:"near,omitzero"`
 	Far     GrantedSocket `json:"far,omitzero"`
 	// Fixed says of what the dialect cannot do or change while it runs why not, by the name it has in the Spec's JSON:
-	// "size", "far.sndbuf", "probe".
+	// "size", "far.sndbuf", "far_calls", "probe".
 	Fixed map[string]string `json:"fixed,omitempty"`
 	// Serving is what a server answers, and nothing else is there then.
 	Serving []Listening `json:"serving,omitempty"`

@@ -17,7 +17,7 @@ import (
 var (
 	ErrInput      = errors.New("bad input")            // ours to refuse; nothing was written
 	ErrPermission = errors.New("not permitted")        // needs a capability
-	ErrPeer       = errors.New("peer unreachable")     // or it refused
+	ErrPeer       = errors.New("peer")                 // it is not to be reached, or refused
 	ErrLost       = errors.New("stream to agent lost") // the process at the other end is gone or silent
 )
 

@@ -34,13 +34,14 @@ type Guest struct {
 	// Kick ends the session for the reason. It is called by any goroutine, perhaps more than once, and does not wait.
 	Kick func(reason string)
 
-	house *House
-	id    int
-	since time.Time
-	timer *time.Timer
-	proto metric.Proto
-	mode  metric.Mode
-	n     int
+	house  *House
+	id     int
+	since  time.Time
+	timer  *time.Timer
+	proto  metric.Proto
+	mode   metric.Mode
+	n      int
+	jitter metric.Num // ms: the jitter that was last seen
 }
 
 // Enter lets g in, or says why not with an error that is [ErrFull]. Each guest that was let in must Leave.
@@ -56,7 +57,7 @@ func (h *House) Enter(g *Guest) error {
 		return fmt.Errorf("%w: it serves one session, and has", ErrFull)
 	case len(h.guests) >= limit:
 		h.mu.Unlock()
-		return fmt.Errorf("%w: it has %d sessions, its limit", ErrFull, limit)
+		return fmt.Errorf("%w: it has as many sessions as it may, %d", ErrFull, limit)
 	}
 	if h.guests == nil {
 		h.guests = make(map[int]*Guest)
@@ -78,6 +79,14 @@ func (g *Guest) Describe(proto metric.Proto, mode metric.Mode, streams int) {
 	g.house.mu.Lock()
 	g.proto, g.mode, g.n = proto, mode, streams
 	g.house.mu.Unlock()
+}
+
+// Look takes note of the jitter before the streams are ended that it is of. Without them there is none to tell of when g
+// leaves.
+func (g *Guest) Look() {
+	g.house.mu.Lock()
+	defer g.house.mu.Unlock()
+	g.seen("here")
 }
 
 // Leave is the end of g's session; reason is empty where it ended as it should.
@@ -137,7 +146,10 @@ func (g *Guest) seen(event string) metric.Guest {
 	if g.proto == metric.UDP {
 		m.Lost, m.Packets = metric.N(float64(r.Rx.Lost())), metric.N(float64(r.Rx.Expected))
 		if ns, ok := r.Rx.JitterNs.Get(); ok {
-			m.JitterMs = metric.N(ns / 1e6)
+			g.jitter = metric.N(ns / 1e6)
+			m.JitterMs = g.jitter
+		} else if event == "out" {
+			m.JitterMs = g.jitter
 		}
 	}
 	return m

@@ -15,6 +15,13 @@ var ErrCannot = errors.New("not in this dialect")
 // ErrPeer is what a Session answers whose peer did not answer, refused, or is busy. Errors of the network need not wrap it.
 var ErrPeer = errors.New("the peer")
 
+// OfPeer marks an error as the peer's doing: it is [ErrPeer] then, and says what it said before.
+func OfPeer(err error) error { return ofPeer{err} }
+
+type ofPeer struct{ error }
+
+func (e ofPeer) Unwrap() []error { return []error{ErrPeer, e.error} }
+
 // ErrDismissed is why a Session ended that the server did not want any longer. Nobody is to come back by himself.
 var ErrDismissed = errors.New("the server ended the session")
 

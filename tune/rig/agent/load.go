@@ -134,6 +134,9 @@ var fields = map[string]string{
 	"engine.batch": "batch", "engine.gso": "gso", "engine.gro": "gro", "engine.affinity": "affinity",
 }
 
+// callKnobs are those of [metric.Calls], which a dialect may fix all together.
+var callKnobs = map[string]bool{"engine.batch": true, "engine.gso": true, "engine.gro": true, "engine.affinity": true}
+
 // fix greys the knobs that the dialect cannot turn.
 func fix(states []knob.State, fixed map[string]string) []knob.State {
 	for i := range states {
@@ -142,6 +145,9 @@ func fix(states []knob.State, fixed map[string]string) []knob.State {
 		why := fixed[name]
 		if why == "" {
 			why = fixed[string(s.Side)+"."+name]
+		}
+		if why == "" && callKnobs[s.Knob] {
+			why = fixed[string(s.Side)+"_calls"]
 		}
 		if why == "" {
 			why = fixed[string(s.Side)]

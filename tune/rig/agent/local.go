@@ -192,7 +192,7 @@ func kindOf(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, engine.ErrCannot):
+	case errors.Is(err, engine.ErrCannot), errors.Is(err, unix.ENOENT): // a congestion control that this kernel does not have
 		return fmt.Errorf("%w: %w", rig.ErrInput, err)
 	case errors.Is(err, engine.ErrPeer), errors.As(err, &network), errors.Is(err, unix.ECONNREFUSED):
 		return fmt.Errorf("%w: %w", rig.ErrPeer, err)

@@ -244,7 +244,10 @@ func (c *Client) Halt() {
 func (c *Client) Close() error {
 	c.cancel()
 	c.turn.Lock()
-	c.rest()
+	if c.rest() && c.proto == metric.UDP && c.failed() == nil {
+		// Whoever comes next from this host knows nothing of what a server needs to live on.
+		<-time.After(settle - time.Since(c.rested))
+	}
 	c.mu.Lock()
 	if !c.ended {
 		c.ended = true

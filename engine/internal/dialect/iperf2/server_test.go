@@ -85,6 +85,25 @@ func TestServerEndsGuests(t *testing.T) {
 	}
 }
 
+// A UDP client that is sent away does not hear of it; what it goes on to send is no new stream.
+func TestServerShunsWhoWasSentAway(t *testing.T) {
+	s, g := serve(t, "127.0.0.1", metric.Rules{})
+	away := udp(t, s)
+	away.Write(datagram(1, 1000))
+	await(t, "guest", func() bool { return len(s.house.Guests()) == 1 })
+	s.house.Kick(1, "enough")
+	await(t, "end of the guest", func() bool { return len(g.left()) == 1 })
+	for id := range int64(20) {
+		away.Write(datagram(2+id, 1000))
+	}
+	other := udp(t, s) // whose datagrams come after
+	other.Write(datagram(1, 1000))
+	await(t, "another guest", func() bool { return len(s.house.Guests()) == 1 })
+	if got := s.house.Guests()[0]; got.ID != 2 || got.Peer != other.LocalAddr().String() {
+		t.Errorf("%+v came in", got)
+	}
+}
+
 func TestServerIsFull(t *testing.T) {
 	s, _ := serve(t, "127.0.0.1", metric.Rules{Sessions: 1})
 	ask(t, s.Addr(), tcpPlain)

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -51,7 +52,7 @@ const (
 )
 
 // errOld is the end of a wait for the first bytes.
-var errOld = errors.New("it was asked to send and does not: -R and --full-duplex need iperf 2.1 or newer there")
+var errOld = dialect.OfPeer(errors.New("it was asked to send and does not: -R and --full-duplex need iperf 2.1 or newer there"))
 
 // open makes n streams of spec, idle, or none. The caller holds turn.
 func (c *Client) open(ctx context.Context, spec metric.Spec, n int) ([]*stream, error) {

@@ -1,6 +1,7 @@
 package iperf2
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -120,7 +121,7 @@ func (g *tcpGuest) run(s *Server) string {
 	if g.h.time > 0 {
 		amount = time.After(g.h.time)
 	}
-	quiet := idle{most: tcpIdle}
+	quiet, reason := idle{most: tcpIdle}, ""
 	for received != nil || sent != nil {
 		select {
 		case reason := <-g.kicked:
@@ -128,8 +129,10 @@ func (g *tcpGuest) run(s *Server) string {
 		case <-s.ctx.Done():
 			return "the server ends"
 		case <-received:
+			reason = silent(g.in.Err())
 			received = nil
 		case <-sent:
+			reason = silent(g.out.Err())
 			g.load.CloseSender(1)
 			sent = nil
 		case <-amount:
@@ -141,6 +144,15 @@ func (g *tcpGuest) run(s *Server) string {
 				return fmt.Sprintf("nothing was carried for %v", tcpIdle)
 			}
 		}
+	}
+	return reason
+}
+
+// silent words the end of a client that does not answer any more; any other end of a connection is the client's way to say
+// that it is done.
+func silent(err error) string {
+	if errors.Is(err, unix.ETIMEDOUT) {
+		return "the client does not answer any more: " + err.Error()
 	}
 	return ""
 }

@@ -21,6 +21,8 @@ const (
 	udpIdle = 10 * time.Second
 	// reportFor is how long after a report it is sent again to a client that asks again.
 	reportFor = 500 * time.Millisecond
+	// shunned is how many datagrams of one who was sent away are thrown away at a time: more than a socket holds.
+	shunned = 1024
 	// lateFirst bounds the number of the first datagram that arrives of a stream. What begins further on is none.
 	lateFirst = 1 << 24
 )
@@ -197,6 +199,8 @@ func (g *udpGuest) run(s *Server) string {
 		select {
 		case reason := <-g.kicked:
 			g.load.FinishReceiver(1, 0)
+			g.Leave(reason)
+			g.shun(s)
 			return reason
 		case <-s.ctx.Done():
 			g.load.FinishReceiver(1, 0)
@@ -210,6 +214,27 @@ func (g *udpGuest) run(s *Server) string {
 			}
 			g.load.FinishReceiver(1, 0)
 			return g.reason(fmt.Sprintf("nothing came for %v", udpIdle))
+		}
+	}
+}
+
+// shun keeps the client out until it has sent nothing for [udpIdle]. It cannot be told that it was sent away, and what it goes
+// on to send would be taken for a new stream. Its socket takes its datagrams meanwhile; the kernel drops what is too many.
+func (g *udpGuest) shun(s *Server) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	b := make([]byte, 1)
+	for last := time.Now(); time.Since(last) < udpIdle; {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for range shunned {
+			if _, _, err := unix.Recvfrom(g.fd, b, unix.MSG_DONTWAIT); err != nil {
+				break
+			}
+			last = time.Now()
 		}
 	}
 }
@@ -228,9 +253,10 @@ func (g *udpGuest) reason(otherwise string) string {
 // report answers the last datagram with what was received, and those by which a client asks again.
 func (g *udpGuest) report(s *Server) {
 	stop := time.Duration(flow.Mono() - g.begun)
+	g.Look()
 	g.load.FinishReceiver(1, g.wire.sent())
 	hush(g.fd)
-	rx := g.load.Read(nil).Rx
+	rx := g.early.Rx(nil)
 	// The datagram that ended it counts here, as in iperf's own reports.
 	r := report{bytes: rx.Bytes, stop: stop, lost: rx.Lost(), datagrams: rx.Expected + 1, jitterNs: rx.JitterNs, old: g.old}
 	b, in := make([]byte, reportSize), make([]byte, roomSize)

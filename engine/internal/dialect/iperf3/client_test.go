@@ -73,7 +73,7 @@ func TestClientMatrix(t *testing.T) {
 	stock(t)
 	atOnce(t, 4, matrix(), cell.String, func(t *testing.T, x cell) {
 		s := startStock(t, x.ip)
-		c := dial(t, s.addr, Options{})
+		c := dial(t, s.addr, Options{Segment: time.Hour}) // one test, whose results are told
 		spec := load(func(s *metric.Spec) {
 			s.Proto, s.Mode, s.Streams, s.RateBps = x.proto, x.mode, x.n, 500e6
 			// What is on its way at the end, within these buffers, was sent and not received.

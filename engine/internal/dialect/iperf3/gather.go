@@ -155,6 +155,7 @@ func (ss *session) close() {
 		_ = unix.Close(a.fd)
 	}
 	ss.mu.Unlock()
+	ss.guest.Look()
 	ss.load.Close()
 	var wg sync.WaitGroup
 	for _, s := range ss.streams {

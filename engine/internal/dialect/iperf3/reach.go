@@ -103,6 +103,12 @@ func passing(err error) bool {
 		errors.Is(err, io.EOF)
 }
 
+// local reports whether a socket could not be made because this kernel did not take what was asked of it.
+func local(err error) bool {
+	var no syscall.Errno
+	return errors.As(err, &no) && !no.Timeout() && !passing(err)
+}
+
 // greet connects once and waits for the server to ask for parameters.
 func (c *Client) greet(ctx context.Context, ck cookie) (*control, error) {
 	conn, err := c.connect(ctx, c.addr, metric.Socket{})

@@ -111,6 +111,7 @@ func (ss *session) exchange() error {
 	if err != nil {
 		return &refused{ieResults, err.Error()}
 	}
+	ss.guest.Look()
 	for _, s := range ss.streams {
 		if s.rx != nil {
 			wg.Go(func() { ss.await(s, theirs) })

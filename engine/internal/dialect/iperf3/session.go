@@ -30,6 +30,7 @@ type session struct {
 	local  netip.AddrPort // that it dialled
 	p      *params
 	load   flow.Ledger
+	guest  *dialect.Guest // once it was let in
 
 	first    chan struct{} // UDP: closed when its turn to open streams has come
 	asked    atomic.Bool   // CREATE_STREAMS was said
@@ -91,22 +92,22 @@ func (ss *session) serve() {
 		_ = ss.ctl.sayError(ieParams)
 		return
 	}
-	guest := &dialect.Guest{Dialect: Name, Peer: ss.peer.String(), Load: &ss.load, Kick: ss.kick}
-	if ss.s.house.Enter(guest) != nil {
+	ss.guest = &dialect.Guest{Dialect: Name, Peer: ss.peer.String(), Load: &ss.load, Kick: ss.kick}
+	if ss.s.house.Enter(ss.guest) != nil {
 		_ = ss.ctl.say(accessDenied)
 		return
 	}
-	guest.Leave(ss.test(guest))
+	ss.guest.Leave(ss.test())
 }
 
 // test goes through the states behind the parameters. It returns why it did not get through, in words.
-func (ss *session) test(guest *dialect.Guest) string {
+func (ss *session) test() string {
 	if err := ss.p.check(); err != nil {
 		_ = ss.ctl.sayError(errCode(err))
 		return err.Error()
 	}
 	dirs := ss.p.dirs()
-	guest.Describe(ss.p.proto(), ss.p.mode(), int(ss.p.Parallel))
+	ss.guest.Describe(ss.p.proto(), ss.p.mode(), int(ss.p.Parallel))
 	if !ss.s.seat(len(dirs)) {
 		_ = ss.ctl.say(accessDenied)
 		return fmt.Sprintf("the server has %d streams, its limit", maxThreads)
@@ -160,8 +161,8 @@ func (s *Server) remove(ss *session) {
 	delete(s.sessions, ss)
 }
 
-// arrive takes in a stream that is waited for. One of UDP is answered: that is for the client to go on to the next, so it
-// must be counted first.
+// arrive takes in a stream that is waited for. One of UDP is answered before anybody may send on it: a client that hears data
+// in the place of the answer gives up.
 func (ss *session) arrive(a arrival) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -169,9 +170,9 @@ func (ss *session) arrive(a arrival) bool {
 		return false
 	}
 	ss.left--
-	ss.arrivals <- a
 	if ss.p.UDP {
 		_, _ = unix.Write(a.fd, []byte(reply)) // a lost one is the client's to miss
 	}
+	ss.arrivals <- a
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 	"github.com/ethtune/ethtune/engine/metric"
 )
@@ -68,11 +69,9 @@ func (c *Client) begin(ctx context.Context, spec metric.Spec, p patience) error 
 // segment is how long a test of spec takes before the next is chained to it; 0 = it is not.
 func (c *Client) segment(spec metric.Spec) time.Duration {
 	switch {
-	case spec.Mode == metric.ModeIn:
-		return 0
 	case c.o.Segment > 0:
 		return c.o.Segment
-	case spec.Proto == metric.UDP:
+	case spec.Proto == metric.UDP && spec.Mode != metric.ModeIn:
 		return DefaultSegment
 	}
 	return 0
@@ -152,6 +151,9 @@ func (c *Client) negotiate(ctx context.Context, t *test) error {
 		return refusal(err)
 	}
 	if err := c.openStreams(ctx, t); err != nil {
+		if local(err) {
+			return err
+		}
 		if said := t.expect(testStart); said != nil && !errors.Is(said, io.EOF) {
 			return said // the server says why it does not take the streams
 		}
@@ -174,7 +176,7 @@ func refusal(err error) error {
 	return err
 }
 
-// expect reads one state, which must be want.
+// expect reads one state, which must be want. That it is not is the server's doing.
 func (t *test) expect(want state) error {
 	if err := t.ctl.conn.SetReadDeadline(time.Now().Add(setup)); err != nil {
 		return err
@@ -182,15 +184,16 @@ func (t *test) expect(want state) error {
 	got, err := readState(t.ctl.conn)
 	switch {
 	case err != nil:
-		return err
 	case got == want:
 		return nil
 	case got == accessDenied:
-		return errDenied
+		err = errDenied
 	case got == serverTerminate:
-		return errServerTerminate
+		err = errServerTerminate
+	default:
+		err = fmt.Errorf("the server says state %d where %d is due", got, want)
 	}
-	return fmt.Errorf("the server says state %d where %d is due", got, want)
+	return dialect.OfPeer(err)
 }
 
 // abandon lets go of a test that did not begin.

@@ -338,6 +338,7 @@ func errNotWanted(id uint32) error { return fmt.Errorf("stream %d was closed bef
 func (s *session) close(l *line) (*line, error) {
 	var mu sync.Mutex // guards out
 	out := &line{}
+	s.guest.Look()
 	var wg sync.WaitGroup
 	for _, c := range l.Close {
 		r := s.forget(c.ID)
