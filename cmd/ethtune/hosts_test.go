@@ -66,7 +66,7 @@ func (h twoHosts) serve(args ...string) (*exec.Cmd, *bufio.Scanner) {
 func TestTwoHosts(t *testing.T) {
 	h := newTwoHosts(t)
 	before, beforeFar := h.near.snapshot(), output(t, "ip", "netns", "exec", h.far.ns, "ethtool", "-k", "pvb")
-	_, said := h.serve("--iperf3", "", "--iperf2", "")
+	_, said := h.serve()
 	for _, args := range [][]string{
 		{"192.0.2.2", "-t", "2", "--set", "tso=off@1"},
 		{"192.0.2.2:5202", "-t", "1", "-u", "-b", "20M", "-R"},
