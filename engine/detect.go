@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect/iperf2"
 	"github.com/ethtune/ethtune/engine/internal/dialect/iperf3"
 	"github.com/ethtune/ethtune/engine/internal/dialect/native"
 )
 
-// iperf2Port is where an iperf -s is not asked: it would take the question for data of a client.
+// iperf2Port is where an iperf -s is not asked: it would take the question for data of a client. An iperf -s -u takes no
+// connection at all.
 const iperf2Port = 5001
 
 // detect finds out what the server at addr speaks by asking in our own dialect and looking at the first byte of
@@ -18,6 +20,9 @@ const iperf2Port = 5001
 // for ever): so it is sent at once, and the connection closed after the answer, which such a server takes for a client that
 // thought better of it. An iperf server says nothing.
 func detect(ctx context.Context, addr string, o Options) (string, error) {
+	if _, port, err := net.SplitHostPort(addr); err == nil && port == strconv.Itoa(iperf2Port) {
+		return iperf2.Name, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	d := net.Dialer{}
@@ -29,9 +34,6 @@ func detect(ctx context.Context, addr string, o Options) (string, error) {
 		return "", fmt.Errorf("reach %s: %w", addr, err)
 	}
 	defer c.Close()
-	if c.RemoteAddr().(*net.TCPAddr).Port == iperf2Port {
-		return iperf2.Name, nil
-	}
 	deadline, _ := ctx.Deadline()
 	_ = c.SetDeadline(deadline)
 	if _, err := c.Write(native.Who()); err != nil {

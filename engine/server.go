@@ -85,7 +85,7 @@ func taken(addr string, err error) error {
 	if owner == "" {
 		return err
 	}
-	return fmt.Errorf("%w (%s)", err, owner)
+	return fmt.Errorf("%w (%s)", err, dialect.Plain(owner)) // a process names itself
 }
 
 // report tells of the guests.
@@ -98,9 +98,7 @@ func (s *Server) report() {
 		case <-s.quit:
 			return
 		case <-tick.C:
-			for _, g := range s.house.Guests() {
-				s.feed.Put(&g)
-			}
+			s.house.Tell()
 		}
 	}
 }

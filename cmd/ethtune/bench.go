@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -67,13 +68,18 @@ func readKey(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("--key-file: %s", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxKey+3)) // room for a line end, and to see that it is too long
 	if err != nil {
 		return nil, usage("--key-file: %s", err)
 	}
 	key := strings.TrimRight(string(b), "\r\n")
 	if len(key) < 8 || len(key) > maxKey {
-		return nil, usage("--key-file %s: a key has 8 to %d bytes, not %d", path, maxKey, len(key))
+		return nil, usage("--key-file %s: a key has 8 to %d bytes", path, maxKey)
 	}
 	return []byte(key), nil
 }

@@ -215,7 +215,7 @@ func (r *headlessRun) run(ctx context.Context) error {
 	cancel(nil)
 	<-turned
 	if err == nil && granted.Dialect != "native" && r.spec.Proto == metric.UDP && r.spec.Mode != metric.ModeIn {
-		r.hearLast(ctx, reader)
+		err = r.hearLast(ctx, reader)
 	}
 	return err
 }

@@ -18,7 +18,8 @@ var ErrFull = errors.New("the server is busy")
 // to close. Its methods may be called by any goroutine.
 type House struct {
 	Rules metric.Rules
-	// Told, if set, hears of every guest that comes in and goes. It must not wait.
+	// Told, if set, hears of every guest that comes in and goes, and of all of them at each Tell, in that order. It must not
+	// wait, nor call a method of the House.
 	Told func(metric.Guest)
 
 	mu     sync.Mutex
@@ -47,16 +48,15 @@ type Guest struct {
 // Enter lets g in, or says why not with an error that is [ErrFull]. Each guest that was let in must Leave.
 func (h *House) Enter(g *Guest) error {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	limit := min(h.Rules.Sessions, metric.MaxSessions)
 	if limit <= 0 {
 		limit = metric.MaxSessions
 	}
 	switch {
 	case h.Rules.Once && h.last > 0:
-		h.mu.Unlock()
 		return fmt.Errorf("%w: it serves one session, and has", ErrFull)
 	case len(h.guests) >= limit:
-		h.mu.Unlock()
 		return fmt.Errorf("%w: it has as many sessions as it may, %d", ErrFull, limit)
 	}
 	if h.guests == nil {
@@ -68,9 +68,7 @@ func (h *House) Enter(g *Guest) error {
 	if d := h.Rules.Time; d > 0 {
 		g.timer = time.AfterFunc(d, func() { g.Kick(fmt.Sprintf("the server ends a session after %v", d)) })
 	}
-	seen := g.seen("in")
-	h.mu.Unlock()
-	h.tell(seen)
+	h.tell(g.seen("in"))
 	return nil
 }
 
@@ -93,8 +91,8 @@ func (g *Guest) Look() {
 func (g *Guest) Leave(reason string) {
 	h := g.house
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.guests[g.id] != g {
-		h.mu.Unlock()
 		return
 	}
 	delete(h.guests, g.id)
@@ -103,10 +101,19 @@ func (g *Guest) Leave(reason string) {
 	}
 	seen := g.seen("out")
 	seen.Reason = reason
-	h.mu.Unlock()
 	h.tell(seen)
 }
 
+// Tell tells of all who are there.
+func (h *House) Tell() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.present() {
+		h.tell(g)
+	}
+}
+
+// tell is called with mu held: what is told of a guest that has left already would bring it back to whoever listens.
 func (h *House) tell(g metric.Guest) {
 	if h.Told != nil {
 		h.Told(g)
@@ -117,6 +124,11 @@ func (h *House) tell(g metric.Guest) {
 func (h *House) Guests() []metric.Guest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.present()
+}
+
+// present is Guests for one who holds mu.
+func (h *House) present() []metric.Guest {
 	out := make([]metric.Guest, 0, len(h.guests))
 	for _, g := range h.guests {
 		out = append(out, g.seen("here"))

@@ -3,6 +3,7 @@ package dialect
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,41 @@ func TestHouseIsFull(t *testing.T) {
 	}
 	if want := []string{"in", "in", "out", "in"}; !slices.Equal(events, want) {
 		t.Errorf("events %q, want %q", events, want)
+	}
+}
+
+// Whoever listens hears of nobody who has left.
+func TestHouseTellsInOrder(t *testing.T) {
+	here := make(map[int]bool) // guarded by the house
+	h := &House{Rules: metric.Rules{Sessions: 8}, Told: func(g metric.Guest) {
+		switch g.Event {
+		case "in":
+			here[g.ID] = true
+		case "out":
+			delete(here, g.ID)
+		default:
+			if !here[g.ID] {
+				t.Errorf("guest %d is here after it left", g.ID)
+			}
+		}
+	}}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				g := &Guest{Load: &flow.Ledger{}}
+				if err := h.Enter(g); err != nil {
+					t.Error(err)
+					return
+				}
+				h.Tell()
+				g.Leave("")
+			}
+		})
+	}
+	wg.Wait()
+	if len(here) != 0 {
+		t.Errorf("%d are left", len(here))
 	}
 }
 

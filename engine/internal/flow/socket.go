@@ -49,9 +49,9 @@ func sockaddr(a netip.AddrPort) (int, unix.Sockaddr, error) {
 	return unix.AF_INET6, sa, nil
 }
 
-// DialTCP opens a blocking TCP connection to peer with what o asks set before the handshake. The descriptor is the
-// caller's.
-func DialTCP(peer netip.AddrPort, o metric.Socket, timeout time.Duration) (int, error) {
+// DialTCP opens a blocking TCP connection to peer with what o asks set before the handshake. local may be the zero AddrPort,
+// which is the kernel's choice. The descriptor is the caller's.
+func DialTCP(local, peer netip.AddrPort, o metric.Socket, timeout time.Duration) (int, error) {
 	family, sa, err := sockaddr(peer)
 	if err != nil {
 		return -1, err
@@ -62,6 +62,15 @@ func DialTCP(peer netip.AddrPort, o metric.Socket, timeout time.Duration) (int, 
 	}
 	if err := ConfigureTCP(fd, o); err != nil {
 		return -1, closeOn(fd, err)
+	}
+	if local.IsValid() {
+		_, lsa, err := sockaddr(local)
+		if err == nil {
+			err = unix.Bind(fd, lsa)
+		}
+		if err != nil {
+			return -1, closeOn(fd, fmt.Errorf("bind tcp %s: %w", local, err))
+		}
 	}
 	// connect(2) keeps to the send timeout and then says EINPROGRESS.
 	if err := setTimeout(fd, unix.SO_SNDTIMEO, timeout); err != nil {

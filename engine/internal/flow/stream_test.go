@@ -180,7 +180,7 @@ func tcpPair(t testing.TB) (int, int) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	a, err := DialTCP(l.Addr().(*net.TCPAddr).AddrPort(), metric.Socket{}, time.Second)
+	a, err := DialTCP(netip.AddrPort{}, l.Addr().(*net.TCPAddr).AddrPort(), metric.Socket{}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

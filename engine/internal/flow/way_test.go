@@ -209,7 +209,7 @@ func TestMSS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	fd, err := DialTCP(l.Addr().(*net.TCPAddr).AddrPort(), metric.Socket{MSS: 600}, time.Second)
+	fd, err := DialTCP(netip.AddrPort{}, l.Addr().(*net.TCPAddr).AddrPort(), metric.Socket{MSS: 600}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

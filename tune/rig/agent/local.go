@@ -167,7 +167,8 @@ func (l *Local) Drive(ctx context.Context, load rig.Load) (metric.Granted, error
 		if l.eng == nil {
 			return metric.Granted{}, nil
 		}
-		return l.eng.Granted(), l.eng.Pause(ctx)
+		err := l.eng.Pause(ctx)
+		return l.eng.Granted(), kindOf(err)
 	}
 	if err := load.Spec.Validate(); err != nil {
 		return metric.Granted{}, fmt.Errorf("%w: %w", rig.ErrInput, err)

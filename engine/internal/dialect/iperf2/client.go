@@ -114,9 +114,12 @@ func resolve(ctx context.Context, addr string, local netip.Addr) ([]netip.AddrPo
 	if err != nil {
 		return nil, fmt.Errorf("port %q: a number up to 65535", service)
 	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return nil, err
+	ip, err := netip.ParseAddr(host)
+	ips := []netip.Addr{ip}
+	if err != nil { // the resolver would answer an address with itself, and forget its zone
+		if ips, err = net.DefaultResolver.LookupNetIP(ctx, "ip", host); err != nil {
+			return nil, err
+		}
 	}
 	var peers []netip.AddrPort
 	for _, ip := range ips {
@@ -206,14 +209,19 @@ func (c *Client) failed() error {
 	return nil
 }
 
-// Pause ends the load.
+// Pause ends the load. That nobody is there at all may only show now: a short load of UDP that goes out hears of nobody
+// before its report is due.
 func (c *Client) Pause(context.Context) error {
 	c.turn.Lock()
 	defer c.turn.Unlock()
+	lost := c.failed() != nil
 	if c.rest() {
 		c.hooks.Note("load stopped")
 	}
-	return nil
+	if lost {
+		return nil
+	}
+	return c.failed()
 }
 
 // rest ends all streams, and reports whether there were any. The caller holds turn.

@@ -141,6 +141,17 @@ func TestNobodyThere(t *testing.T) {
 	if err := c.Err(); !errors.Is(err, errNobody) {
 		t.Errorf("%v", err)
 	}
+	c, _ = dial(t, addr, metric.UDP, Options{})
+	if err := c.Drive(t.Context(), spec, false); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "datagram", func() bool { return c.Read(nil).Tx.Packets > 0 })
+	if err := c.Pause(t.Context()); !errors.Is(err, errNobody) || !errors.Is(err, dialect.ErrPeer) {
+		t.Errorf("%v", err)
+	}
+	if err := c.Pause(t.Context()); err != nil {
+		t.Errorf("once more: %v", err)
+	}
 	spec.Mode = metric.ModeIn
 	c, _ = dial(t, addr, metric.UDP, Options{})
 	if err := c.Drive(t.Context(), spec, false); !errors.Is(err, unix.ECONNREFUSED) {

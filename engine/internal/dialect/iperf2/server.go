@@ -3,7 +3,6 @@ package iperf2
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -16,25 +15,16 @@ import (
 	"github.com/ethtune/ethtune/engine/internal/dialect"
 )
 
-const (
-	// portTries is how often a free TCP port is looked for whose UDP twin is free as well.
-	portTries = 16
-	// maxGreeting bounds the connections that have not said what they want.
-	maxGreeting = 256
-	// greetTimeout bounds how long they take.
-	greetTimeout = 5 * time.Second
-)
-
 // Server answers iperf 2 clients on one TCP and UDP port.
 type Server struct {
 	house *dialect.House
 	tcp   *net.TCPListener
 	udp   *net.UDPConn
+	porch dialect.Porch
 
-	ctx      context.Context // ends with Close
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
-	greeting chan struct{} // a place for each connection that has not said what it wants
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 
 	mu    sync.Mutex
 	peers map[netip.AddrPort]*udpGuest
@@ -42,36 +32,21 @@ type Server struct {
 
 // Listen serves on addr, host:port with a literal address, until Close. Port 0 is any free one. Guests are house's.
 func Listen(addr string, house *dialect.House) (*Server, error) {
-	s := &Server{house: house, greeting: make(chan struct{}, maxGreeting), peers: make(map[netip.AddrPort]*udpGuest)}
-	var err error
-	for range portTries {
-		if err = s.bind(addr); err == nil || !errors.Is(err, unix.EADDRINUSE) || !anyPort(addr) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	s := &Server{house: house, peers: make(map[netip.AddrPort]*udpGuest)}
+	if err := dialect.BindTwins(addr, s.bind); err != nil {
+		return nil, err
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.wg.Go(s.accept)
+	s.wg.Go(func() { s.porch.Receive(s.tcp, s.welcome) })
 	s.wg.Go(s.listen)
 	return s, nil
-}
-
-func anyPort(addr string) bool {
-	_, port, err := net.SplitHostPort(addr)
-	return err == nil && (port == "0" || port == "")
 }
 
 // keepAlive finds a client whose cable was pulled.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
-func (s *Server) bind(addr string) error {
+func (s *Server) bind(host, addr string) error {
 	ctx := context.Background()
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return err
-	}
 	t, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
@@ -124,6 +99,8 @@ func (s *Server) Addr() string { return s.tcp.Addr().String() }
 func (s *Server) Close() error {
 	s.cancel()
 	err := errors.Join(s.tcp.Close(), s.udp.Close())
+	s.porch.Close()
+	s.porch.Wait()
 	s.wg.Wait()
 	if errors.Is(err, net.ErrClosed) {
 		return nil
@@ -131,40 +108,14 @@ func (s *Server) Close() error {
 	return err
 }
 
-func (s *Server) accept() {
-	for {
-		c, err := s.tcp.AcceptTCP()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			// Out of descriptors or memory for the moment; accept fails at once until that passes.
-			select {
-			case <-s.ctx.Done():
-			case <-time.After(50 * time.Millisecond):
-			}
-			continue
-		}
-		select {
-		case s.greeting <- struct{}{}:
-			s.wg.Go(func() { s.welcome(c) })
-		default:
-			_ = c.Close()
-		}
-	}
-}
-
 // welcome hears what a new connection wants, and serves it.
-func (s *Server) welcome(c *net.TCPConn) {
-	defer context.AfterFunc(s.ctx, func() { _ = c.Close() })()
-	_ = c.SetReadDeadline(time.Now().Add(greetTimeout))
+func (s *Server) welcome(c *net.TCPConn, _ int) {
 	h, err := peekHeader(c)
-	<-s.greeting
+	s.porch.Pass(c)
 	if err != nil {
 		_ = c.Close()
 		return
 	}
-	_ = c.SetReadDeadline(time.Time{})
 	s.serveTCP(c, h)
 }
 

@@ -1,6 +1,7 @@
 package iperf2
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -245,7 +246,7 @@ func TestBadPeers(t *testing.T) {
 		c.Close()
 		u.Write(noise(i * 5 % 1400))
 	}
-	for i := range 2 * maxGreeting { // who never says what it wants
+	for i := range 2 * dialect.MaxGreeting { // who never says what it wants
 		c, err := net.Dial("tcp", s.Addr())
 		if err != nil {
 			t.Fatal(err)
@@ -323,5 +324,60 @@ func TestDestination(t *testing.T) {
 			t.Errorf("%s: %v", host, err)
 		}
 		c.Close()
+	}
+}
+
+// nobodys is a stream that only counts what comes to the server's own socket.
+func nobodys() *udpGuest { return &udpGuest{wire: newWire(1, true), early: &early{}} }
+
+// Streams that are shunned have a socket each, so there is an end to them.
+func TestServerBoundsItsPeers(t *testing.T) {
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
+	first, last := udp(t, s), udp(t, s)
+	seen := nobodys()
+	s.mu.Lock()
+	s.peers[last.LocalAddr().(*net.UDPAddr).AddrPort()] = seen
+	for i := uint16(1); len(s.peers) < maxPeers; i++ {
+		s.peers[netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), i)] = nobodys()
+	}
+	s.mu.Unlock()
+	first.Write(datagram(1, 1000))
+	last.Write(datagram(1, 1000)) // comes after
+	await(t, "datagram", func() bool { return seen.early.datagrams.Load() == 1 })
+	if n := len(s.house.Guests()); n != 0 {
+		t.Errorf("%d guests beyond the bound", n)
+	}
+}
+
+// A socket connected with port 0 would take the datagrams of every port of that host.
+func TestServerTakesNobodyOfPortZero(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
+	need(t, err == nil, "no raw socket: not root")
+	defer unix.Close(fd)
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
+	last := udp(t, s)
+	seen := nobodys()
+	s.mu.Lock()
+	s.peers[last.LocalAddr().(*net.UDPAddr).AddrPort()] = seen
+	s.mu.Unlock()
+	body := datagram(1, 1000)
+	b := []byte{0, 0} // from port 0
+	b = binary.BigEndian.AppendUint16(b, uint16(s.udp.LocalAddr().(*net.UDPAddr).Port))
+	b = binary.BigEndian.AppendUint16(b, uint16(8+len(body)))
+	b = append(append(b, 0, 0), body...) // without a checksum
+	if err := unix.Sendto(fd, b, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	last.Write(datagram(1, 1000))
+	await(t, "datagram", func() bool { return seen.early.datagrams.Load() == 1 })
+	if n := len(s.house.Guests()); n != 0 {
+		t.Errorf("%d guests from port 0", n)
+	}
+}
+
+func TestResolveKeepsTheZone(t *testing.T) {
+	got, err := resolve(t.Context(), "[fe80::1%lo]:5001", netip.Addr{})
+	if err != nil || len(got) != 1 || got[0] != netip.MustParseAddrPort("[fe80::1%lo]:5001") {
+		t.Errorf("%v %v", got, err)
 	}
 }

@@ -23,6 +23,9 @@ const (
 	reportFor = 500 * time.Millisecond
 	// shunned is how many datagrams of one who was sent away are thrown away at a time: more than a socket holds.
 	shunned = 1024
+	// maxPeers bounds the streams that are there and those that are shunned, of which there are ever more where sessions are
+	// short and clients do not go. Each has a socket.
+	maxPeers = 4 * metric.MaxSessions
 	// lateFirst bounds the number of the first datagram that arrives of a stream. What begins further on is none.
 	lateFirst = 1 << 24
 )
@@ -79,13 +82,16 @@ func (s *Server) listen() {
 		}
 		peer := netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 		s.mu.Lock()
-		g := s.peers[peer]
+		g, all := s.peers[peer], len(s.peers)
 		s.mu.Unlock()
-		if g != nil {
+		switch {
+		case g != nil:
 			g.take(b[:n])
-			continue
+		case peer.Port() == 0:
+			// Nobody's: a socket connected with it would take the datagrams of all other ports of that host.
+		case all < maxPeers:
+			s.admit(peer, destination(oob[:oobn]), b[:n])
 		}
-		s.admit(peer, destination(oob[:oobn]), b[:n])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // errNobody is what comes of asking a port for a report that no server listens on.
-var errNobody = errors.New("no iperf server is there any more")
+var errNobody = dialect.OfPeer(errors.New("no iperf server is there"))
 
 // udpSender is a [flow.UDPSender] that ends by asking for the far end's [report].
 type udpSender struct {

@@ -58,7 +58,8 @@ func (s *Server) hellos() {
 			return
 		}
 		// What is longer is a datagram of a test that has ended.
-		if err == nil && n == len(hello) {
+		// One from port 0 is nobody's: a socket connected with it would take those of all other ports.
+		if err == nil && n == len(hello) && from.Port() != 0 {
 			s.hello(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
 		}
 	}

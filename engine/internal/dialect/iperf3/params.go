@@ -29,7 +29,6 @@ type params struct {
 	Bandwidth     number `json:"bandwidth,omitempty"`
 	FQRate        number `json:"fqrate,omitempty"`
 	PacingTimer   number `json:"pacing_timer,omitempty"`
-	Burst         number `json:"burst,omitempty"`
 	TOS           number `json:"TOS,omitempty"`
 	Congestion    string `json:"congestion,omitempty"`
 	Output        number `json:"get_server_output,omitempty"`

@@ -87,7 +87,7 @@ func (ss *session) serve() {
 		return // it only looked whether there is a server
 	}
 	_ = ss.ctl.conn.SetReadDeadline(time.Time{})
-	ss.s.greeted(ss.ctl.conn)
+	ss.s.porch.Pass(ss.ctl.conn)
 	if ss.p, err = parseParams(body); err != nil {
 		_ = ss.ctl.sayError(ieParams)
 		return

@@ -78,6 +78,13 @@ func (s *session) local(peer netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
+// proven says whether the address is the near end's, from which its control connection comes. What a datagram claims to come
+// from is not: who has a token could have this end send to a stranger.
+func (s *session) proven(a netip.Addr) bool {
+	near := s.ctl.conn.RemoteAddr().(*net.TCPAddr).AddrPort()
+	return a == near.Addr().Unmap()
+}
+
 // end is one end of a load stream, before it is running.
 type end struct {
 	fd    int

@@ -18,9 +18,8 @@ const dialectName = "ethtune"
 
 // Bounds of one session and one server.
 const (
-	maxLine     = 64 << 10
-	maxStreams  = 2*metric.MaxStreams*2 + 1 // both directions, twice while a load is replaced, and the probe
-	maxGreeting = 256                       // connections that have not yet said what they are
+	maxLine    = 64 << 10
+	maxStreams = 2*metric.MaxStreams*2 + 1 // both directions, twice while a load is replaced, and the probe
 
 	greetTimeout  = 5 * time.Second  // to say it
 	silence       = 10 * time.Second // of the near end, after which the far end gives up
@@ -132,6 +131,18 @@ func decode(b []byte) (*line, error) {
 	}
 	if l.Type == "" || len(l.Close) > maxStreams {
 		return nil, fmt.Errorf("control line %.60q: not one of ours", b)
+	}
+	// What is shown goes to a terminal.
+	l.Error = dialect.Plain(l.Error)
+	if l.Stats != nil {
+		l.Stats.Broken = dialect.Plain(l.Stats.Broken)
+	}
+	if l.Grant != nil {
+		l.Grant.Socket.Congestion = dialect.Plain(l.Grant.Socket.Congestion)
+	}
+	for id, g := range l.Grants {
+		g.Congestion = dialect.Plain(g.Congestion)
+		l.Grants[id] = g
 	}
 	return &l, nil
 }

@@ -58,10 +58,14 @@ func (c *Client) abandon(ctx context.Context, id uint32, fd int) {
 // socket makes the near socket. It is made before anything is asked of the far end, so that what this kernel refuses
 // costs nothing there.
 func (c *Client) socket(proto metric.Proto, s metric.Socket) (int, error) {
-	if proto == metric.TCP {
-		return flow.DialTCP(c.peer, s, joinTimeout)
+	var local netip.AddrPort
+	if c.local.IsValid() {
+		local = netip.AddrPortFrom(c.local, 0)
 	}
-	return flow.DialUDP(netip.AddrPort{}, c.peer, s)
+	if proto == metric.TCP {
+		return flow.DialTCP(local, c.peer, s, joinTimeout)
+	}
+	return flow.DialUDP(local, c.peer, s)
 }
 
 // connect brings the far end to the near socket fd.

@@ -8,13 +8,18 @@ import (
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
-// report sends the stats, also where there are no streams: they are the far end's sign of life.
+// report sends the stats, also where there are no streams: they are the far end's sign of life. Of a session that the house
+// ends it sends the last word.
 func (s *session) report() {
 	tick := time.NewTicker(statsInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-s.done:
+			return
+		case why := <-s.kicks:
+			_ = s.ctl.send(&line{Type: typeRefused, Error: why}) // of no request, so it is of all
+			s.over(why)
 			return
 		case <-tick.C:
 		}

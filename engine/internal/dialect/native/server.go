@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,38 +23,24 @@ type Server struct {
 	house *dialect.House
 	addr  net.Addr // of both
 	udp   *net.UDPConn
+	porch dialect.Porch
 
 	mu       sync.Mutex
 	tcp      *net.TCPListener
 	sessions map[token]*session
-	greeting map[net.Conn]struct{}
 	closed   bool
 	wg       sync.WaitGroup
 }
 
-// portTries is how often a free TCP port is looked for whose UDP twin is free as well.
-const portTries = 16
-
 // Listen serves the guests of house on addr, host:port with a literal address, until Close. Port 0 is any free one.
 func Listen(addr string, house *dialect.House) (*Server, error) {
-	s := &Server{house: house, sessions: make(map[token]*session), greeting: make(map[net.Conn]struct{})}
-	var err error
-	for range portTries {
-		if err = s.bind(addr); err == nil || !errors.Is(err, unix.EADDRINUSE) || !anyPort(addr) {
-			break
-		}
+	s := &Server{house: house, sessions: make(map[token]*session)}
+	if err := dialect.BindTwins(addr, s.bind); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, err)
-	}
-	s.wg.Go(func() { s.accept(s.tcp) })
+	s.receive(s.tcp)
 	s.wg.Go(s.greet)
 	return s, nil
-}
-
-func anyPort(addr string) bool {
-	_, port, err := net.SplitHostPort(addr)
-	return err == nil && (port == "0" || port == "")
 }
 
 // share lets several sockets of this process have one port: streams have their own on it, and a listener its successor.
@@ -69,7 +53,7 @@ func share(c syscall.RawConn) error {
 // shared makes sockets that share their port from the beginning.
 var shared = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return share(c) }}
 
-func (s *Server) bind(addr string) error {
+func (s *Server) bind(host, addr string) error {
 	// The first listener shares the port only once it has it, so that a second server is told that the port is taken.
 	t, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -79,11 +63,6 @@ func (s *Server) bind(addr string) error {
 	if err == nil {
 		err = share(raw)
 	}
-	if err != nil {
-		_ = t.Close()
-		return err
-	}
-	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		_ = t.Close()
 		return err
@@ -113,8 +92,13 @@ func (s *Server) renew() error {
 	}
 	old := s.tcp
 	s.tcp = fresh
-	s.wg.Go(func() { s.accept(fresh) })
+	s.receive(fresh)
 	return old.Close()
+}
+
+// receive takes the connections of l until it is closed.
+func (s *Server) receive(l *net.TCPListener) {
+	s.wg.Go(func() { s.porch.Receive(l, s.welcome) })
 }
 
 // Addr is the address that is served.
@@ -128,47 +112,21 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
-	for c := range s.greeting {
-		_ = c.Close()
-	}
 	for _, ss := range s.sessions {
-		_ = ss.ctl.conn.Close()
+		ss.over("the server was stopped")
 	}
 	err := errors.Join(s.tcp.Close(), s.udp.Close())
 	s.mu.Unlock()
+	s.porch.Close()
+	s.porch.Wait()
 	s.wg.Wait()
 	return err
 }
 
-func (s *Server) accept(l *net.TCPListener) {
-	for {
-		c, err := l.AcceptTCP()
-		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			// Out of descriptors or memory for the moment; accept fails at once until that passes.
-			time.Sleep(50 * time.Millisecond)
-			continue
-		}
-		s.mu.Lock()
-		ok := !s.closed && len(s.greeting) < maxGreeting
-		if ok {
-			s.greeting[c] = struct{}{}
-			s.wg.Go(func() { s.welcome(c) })
-		}
-		s.mu.Unlock()
-		if !ok {
-			_ = c.Close()
-		}
-	}
-}
-
 // welcome finds out what a new connection is, and serves it.
-func (s *Server) welcome(c *net.TCPConn) {
+func (s *Server) welcome(c *net.TCPConn, _ int) {
 	var ss *session
 	first := make([]byte, 1)
-	_ = c.SetDeadline(time.Now().Add(greetTimeout))
 	if _, err := io.ReadFull(c, first); err == nil {
 		if first[0] != '{' {
 			s.load(c, first)
@@ -176,7 +134,7 @@ func (s *Server) welcome(c *net.TCPConn) {
 		}
 		ss = s.admit(c, first)
 	}
-	s.greeted(c)
+	s.porch.Pass(c)
 	defer c.Close()
 	if ss == nil {
 		return
@@ -187,16 +145,8 @@ func (s *Server) welcome(c *net.TCPConn) {
 	delete(s.sessions, ss.token)
 }
 
-// greeted takes c out of those that have not said what they are.
-func (s *Server) greeted(c *net.TCPConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.greeting, c)
-}
-
 // load hands a load connection to its session.
 func (s *Server) load(c *net.TCPConn, first []byte) {
-	defer s.greeted(c)
 	b := make([]byte, preambleSize)
 	copy(b, first)
 	if _, err := io.ReadFull(c, b[1:]); err != nil {
@@ -209,7 +159,6 @@ func (s *Server) load(c *net.TCPConn, first []byte) {
 		_ = c.Close()
 		return
 	}
-	_ = c.SetDeadline(time.Time{})
 	fd, err := flow.Detach(c)
 	if err != nil {
 		return // the near end's join runs out and says so
@@ -273,8 +222,9 @@ func (s *Server) greet() {
 		if !ok {
 			continue
 		}
-		if ss := s.session(p.token); ss != nil {
-			ss.arrive(p.id, arrival{fd: -1, peer: netip.AddrPortFrom(from.Addr().Unmap(), from.Port())})
+		peer := netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+		if ss := s.session(p.token); ss != nil && ss.proven(peer.Addr()) {
+			ss.arrive(p.id, arrival{fd: -1, peer: peer})
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +30,7 @@ type session struct {
 	drops   *host.Softnet
 	wg      sync.WaitGroup
 	done    chan struct{}
+	kicks   chan string // why the house ends it
 
 	waiting atomic.Int32 // requests answered later
 	telling sync.Mutex   // one reading at a time, so that they arrive in their order
@@ -39,31 +39,7 @@ type session struct {
 	expects map[uint32]*expected
 	open    map[uint32]StreamSpec // streams in the ledger
 	probes  map[uint32]*flow.Reflector
-	kicked  string // why the server ended it
-}
-
-// expected is a stream that was asked for and has not joined.
-type expected struct {
-	spec    StreamSpec
-	arrived chan arrival
-	gone    chan struct{} // closed when it is no longer wanted
-}
-
-// arrival is a stream's first sign of life: its connection, or the address its datagram came from.
-type arrival struct {
-	fd   int // -1 for UDP
-	peer netip.AddrPort
-}
-
-// drop lets go of an arrival that nobody fetched. There is no other once e is out of the session's expects.
-func (e *expected) drop() {
-	select {
-	case a := <-e.arrived:
-		if a.fd >= 0 {
-			_ = unix.Close(a.fd)
-		}
-	default:
-	}
+	ended   string // why this end ended it
 }
 
 func newSession(ctl *control, maxRate int64) *session {
@@ -74,18 +50,28 @@ func newSession(ctl *control, maxRate int64) *session {
 		expects: make(map[uint32]*expected),
 		open:    make(map[uint32]StreamSpec),
 		probes:  make(map[uint32]*flow.Reflector),
+		kicks:   make(chan string, 1),
 	}
 	_, _ = rand.Read(s.token[:]) // documented never to fail
 	s.guest = &dialect.Guest{Dialect: Name, Peer: ctl.conn.RemoteAddr().String(), Load: &s.ledger, Kick: s.kick}
 	return s
 }
 
-// kick ends the session, and tells the near end why.
+// kick has the session end, and the near end told why. It does not wait.
 func (s *session) kick(reason string) {
+	select {
+	case s.kicks <- reason:
+	default:
+	}
+}
+
+// over ends the session for the reason, the first of which counts.
+func (s *session) over(reason string) {
 	s.mu.Lock()
-	s.kicked = reason
+	if s.ended == "" {
+		s.ended = reason
+	}
 	s.mu.Unlock()
-	_ = s.ctl.send(&line{Type: typeRefused, Error: reason}) // of no request, so it is of all
 	_ = s.ctl.conn.Close()
 }
 
@@ -135,8 +121,8 @@ func (s *session) reason(err error) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.kicked != "":
-		return s.kicked
+	case s.ended != "":
+		return s.ended
 	case errors.Is(err, io.EOF):
 		return ""
 	}
@@ -153,8 +139,8 @@ func (s *session) answer(l *line, err error) {
 
 // reply sends an answer. A connection that does not take it is over, and the reader sees that.
 func (s *session) reply(l *line) {
-	if s.ctl.send(l) != nil {
-		_ = s.ctl.conn.Close()
+	if err := s.ctl.send(l); err != nil {
+		s.over(err.Error())
 	}
 }
 

@@ -1,0 +1,29 @@
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// twinTries is how often a free TCP port is looked for whose UDP twin is free as well.
+const twinTries = 16
+
+// BindTwins has bind open the TCP and the UDP socket of a server on addr, host:port. Where addr leaves the port to the kernel
+// it is called anew if the one that is free for TCP is somebody's for UDP.
+func BindTwins(addr string, bind func(host, addr string) error) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	for range twinTries {
+		if err = bind(host, addr); !errors.Is(err, syscall.EADDRINUSE) || port != "0" && port != "" {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return nil
+}
