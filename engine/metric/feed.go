@@ -7,8 +7,8 @@ import (
 )
 
 // Feed carries records to any number of readers, to each in the order they were put.
-// There are two classes of delivery: a reader that is behind loses its oldest Frames, which are counted;
-// it never loses any other record. Putting never waits for a reader.
+// There are two classes of delivery: a reader that is behind loses its oldest Frames, and the oldest word of guests who are
+// still there, which are counted; it never loses any other record. Putting never waits for a reader.
 type Feed struct {
 	mu      sync.Mutex
 	readers map[*Reader]struct{}
@@ -65,10 +65,21 @@ func (f *Feed) Close() {
 	clear(f.readers)
 }
 
+// passing reports whether rec is one that the next of its kind makes up for: a Frame, or word of a guest who is still there.
+func passing(rec Record) bool {
+	switch r := rec.(type) {
+	case *Frame:
+		return true
+	case *Guest:
+		return r.Event == "here"
+	}
+	return false
+}
+
 func (r *Reader) put(rec Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := rec.(*Frame); ok {
+	if passing(rec) {
 		r.frames++
 		if r.frames > r.depth {
 			r.dropOldestFrame()
@@ -80,7 +91,7 @@ func (r *Reader) put(rec Record) {
 
 func (r *Reader) dropOldestFrame() {
 	for i, q := range r.queue {
-		if _, ok := q.(*Frame); ok {
+		if passing(q) {
 			r.queue = append(r.queue[:i], r.queue[i+1:]...)
 			r.frames--
 			r.dropped++
@@ -112,7 +123,7 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 			rec := r.queue[0]
 			r.queue[0] = nil
 			r.queue = r.queue[1:]
-			if _, ok := rec.(*Frame); ok {
+			if passing(rec) {
 				r.frames--
 			}
 			r.mu.Unlock()

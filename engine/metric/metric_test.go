@@ -208,11 +208,13 @@ func TestFeedLosesFramesNeverMarks(t *testing.T) {
 			f.Put(&Frame{T: float64(i)})
 			if i == 2 {
 				f.Put(&Mark{N: 1})
+				f.Put(&Guest{Event: "in"})
+				f.Put(&Guest{Event: "here"})
 			}
 		}
 		f.Close()
 		var got []float64
-		marks := 0
+		marks, guests := 0, ""
 		for {
 			r, err := slow.Next(t.Context())
 			if err != nil {
@@ -226,10 +228,12 @@ func TestFeedLosesFramesNeverMarks(t *testing.T) {
 				got = append(got, r.T)
 			case *Mark:
 				marks++
+			case *Guest:
+				guests += r.Event
 			}
 		}
-		if !slices.Equal(got, []float64{7, 8, 9}) || marks != 1 || slow.Dropped() != 7 {
-			t.Errorf("slow reader got %v, %d marks, %d dropped", got, marks, slow.Dropped())
+		if !slices.Equal(got, []float64{7, 8, 9}) || marks != 1 || guests != "in" || slow.Dropped() != 8 {
+			t.Errorf("slow reader got %v, %d marks, guests %q, %d dropped", got, marks, guests, slow.Dropped())
 		}
 		if fast.Dropped() != 0 {
 			t.Error("a slow reader cost the fast one")
