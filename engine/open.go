@@ -28,6 +28,8 @@ type spoken struct {
 // dialects are tried in this order where nobody says which it is.
 var dialects = []spoken{
 	{native.Name, 5202, func(ctx context.Context, addr string, o Options, _ metric.Proto, h dialect.Hooks) (dialect.Session, error) {
+		ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+		defer cancel()
 		return native.NewDriver(ctx, addr, native.Options{Bind: o.Bind, Key: o.Key}, h)
 	}},
 	{iperf3.Name, 5201, func(ctx context.Context, addr string, o Options, _ metric.Proto, h dialect.Hooks) (dialect.Session, error) {
