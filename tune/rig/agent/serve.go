@@ -30,9 +30,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, r rig.Rig) error {
 	if err := w.write(hello{Protocol: Protocol, Version: facts.Version, Facts: facts}); err != nil {
 		return err
 	}
+	reader := r.Watch("stream") // before the first ask, so that nothing of what it sets going is missed
+	defer reader.Close()
 	heard := make(chan struct{}, 1)
 	go func() { cancel(listen(ctx, in, w, r, heard)) }()
-	go func() { cancel(forward(ctx, w, r)) }()
+	go func() { cancel(forward(ctx, w, reader)) }()
 	go keepBeating(ctx, w) // beside the watch: a reader that has stopped must not keep us from seeing its silence
 	return untilSilent(ctx, heard)
 }
@@ -146,10 +148,8 @@ func do(ctx context.Context, r rig.Rig, a ask) (any, error) {
 	return nil, fmt.Errorf("%w: no method %q", rig.ErrInput, a.Method)
 }
 
-// forward writes what r measures.
-func forward(ctx context.Context, w *lineWriter, r rig.Rig) error {
-	reader := r.Watch("stream")
-	defer reader.Close()
+// forward writes what is measured.
+func forward(ctx context.Context, w *lineWriter, reader *metric.Reader) error {
 	for {
 		rec, err := reader.Next(ctx)
 		if err != nil {
