@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -26,4 +27,15 @@ func BindTwins(addr string, bind func(host, addr string) error) error {
 		return fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	return nil
+}
+
+// ListenTCP listens on addr as lc says, for TCP alone. Go's listeners take multipath TCP as well, and such a socket has
+// neither every option of TCP nor its counters.
+func ListenTCP(lc net.ListenConfig, addr string) (*net.TCPListener, error) {
+	lc.SetMultipathTCP(false)
+	l, err := lc.Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.TCPListener), nil
 }

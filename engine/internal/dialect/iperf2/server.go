@@ -46,13 +46,12 @@ func Listen(addr string, house *dialect.House) (*Server, error) {
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
 func (s *Server) bind(host, addr string) error {
-	ctx := context.Background()
-	t, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(ctx, "tcp", addr)
+	t, err := dialect.ListenTCP(net.ListenConfig{KeepAliveConfig: keepAlive}, addr)
 	if err != nil {
 		return err
 	}
 	port := strconv.Itoa(t.Addr().(*net.TCPAddr).Port)
-	u, err := (&net.ListenConfig{Control: prepareUDP}).ListenPacket(ctx, "udp", net.JoinHostPort(host, port))
+	u, err := (&net.ListenConfig{Control: prepareUDP}).ListenPacket(context.Background(), "udp", net.JoinHostPort(host, port))
 	if err == nil {
 		// The port is shared only once it is had, so that a second server is told that it is taken.
 		err = shareUDP(u.(*net.UDPConn))
@@ -64,7 +63,7 @@ func (s *Server) bind(host, addr string) error {
 		_ = t.Close()
 		return err
 	}
-	s.tcp, s.udp = t.(*net.TCPListener), u.(*net.UDPConn)
+	s.tcp, s.udp = t, u.(*net.UDPConn)
 	return nil
 }
 

@@ -64,9 +64,7 @@ func Listen(addr string, house *dialect.House) (*Server, error) {
 
 // bind opens both sockets. The one of UDP shares its port with the streams that are made of it.
 func (s *Server) bind(host, addr string) error {
-	lc := net.ListenConfig{KeepAliveConfig: keepAlive}
-	lc.SetMultipathTCP(false)
-	t, err := lc.Listen(context.Background(), "tcp", addr)
+	t, err := dialect.ListenTCP(net.ListenConfig{KeepAliveConfig: keepAlive}, addr)
 	if err != nil {
 		return err
 	}
@@ -81,7 +79,7 @@ func (s *Server) bind(host, addr string) error {
 		_ = t.Close()
 		return err
 	}
-	s.addr, s.tcp, s.udp = t.Addr(), t.(*net.TCPListener), u.(*net.UDPConn)
+	s.addr, s.tcp, s.udp = t.Addr(), t, u.(*net.UDPConn)
 	return nil
 }
 

@@ -10,9 +10,6 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/internal/flow"
@@ -22,11 +19,11 @@ import (
 type Server struct {
 	house *dialect.House
 	addr  net.Addr // of both
+	tcp   *listeners
 	udp   *net.UDPConn
 	porch dialect.Porch
 
 	mu       sync.Mutex
-	tcp      *net.TCPListener
 	sessions map[token]*session
 	closed   bool
 	wg       sync.WaitGroup
@@ -38,63 +35,28 @@ func Listen(addr string, house *dialect.House) (*Server, error) {
 	if err := dialect.BindTwins(addr, s.bind); err != nil {
 		return nil, err
 	}
-	s.receive(s.tcp)
+	s.receive(s.tcp.newest)
 	s.wg.Go(s.greet)
 	return s, nil
 }
 
-// share lets several sockets of this process have one port: streams have their own on it, and a listener its successor.
-func share(c syscall.RawConn) error {
-	var opt error
-	err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-	return errors.Join(err, opt)
-}
-
-// shared makes sockets that share their port from the beginning.
-var shared = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return share(c) }}
-
 func (s *Server) bind(host, addr string) error {
-	// The first listener shares the port only once it has it, so that a second server is told that the port is taken.
-	t, err := net.Listen("tcp", addr)
+	tcp, err := listenOn(addr)
 	if err != nil {
 		return err
 	}
-	raw, err := t.(*net.TCPListener).SyscallConn()
-	if err == nil {
-		err = share(raw)
-	}
+	a := tcp.newest.Addr().(*net.TCPAddr)
+	u, err := shared.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, strconv.Itoa(a.Port)))
 	if err != nil {
-		_ = t.Close()
+		_ = tcp.close()
 		return err
 	}
-	port := t.Addr().(*net.TCPAddr).Port
-	u, err := shared.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		_ = t.Close()
-		return err
-	}
-	s.addr, s.tcp, s.udp = t.Addr(), t.(*net.TCPListener), u.(*net.UDPConn)
+	s.addr, s.tcp, s.udp = a, tcp, u.(*net.UDPConn)
 	return nil
 }
 
-// renew replaces the listener. A connection begins with the buffers of the listener that took it, and those are as old as
-// the listener: this is how a change of tcp_rmem reaches the next stream.
-func (s *Server) renew() error {
-	t, err := shared.Listen(context.Background(), "tcp", s.addr.String())
-	if err != nil {
-		return err
-	}
-	fresh := t.(*net.TCPListener)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fresh.Close()
-	}
-	old := s.tcp
-	s.tcp = fresh
-	s.receive(fresh)
-	return old.Close()
-}
+// renew has a new socket listen.
+func (s *Server) renew() error { return s.tcp.renew(s.receive) }
 
 // receive takes the connections of l until it is closed.
 func (s *Server) receive(l *net.TCPListener) {
@@ -113,9 +75,9 @@ func (s *Server) Close() error {
 	}
 	s.closed = true
 	for _, ss := range s.sessions {
-		ss.over("the server was stopped")
+		ss.over(errStopped.Error())
 	}
-	err := errors.Join(s.tcp.Close(), s.udp.Close())
+	err := errors.Join(s.tcp.close(), s.udp.Close())
 	s.mu.Unlock()
 	s.porch.Close()
 	s.porch.Wait()

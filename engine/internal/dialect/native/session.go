@@ -111,7 +111,7 @@ func (s *session) serve() string {
 		case typeTune:
 			s.later(l, s.tune)
 		case typeRenew:
-			s.answer(l, s.renew())
+			s.later(l, func(*line) (*line, error) { return &line{}, s.renew() })
 		}
 	}
 }
