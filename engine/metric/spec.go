@@ -1,8 +1,10 @@
 package metric
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Proto is the transport of the load.
@@ -197,6 +199,22 @@ func (s Socket) Retunes(want Socket) bool {
 	return s.SndBuf == want.SndBuf && s.RcvBuf == want.RcvBuf && s.MSS == want.MSS &&
 		(s.Congestion == want.Congestion || want.Congestion != "")
 }
+
+// Unpaces reports whether TCP that the kernel paces is to go on as want without: by a rate, or by a congestion control that
+// has it pace. near and far are the ends as granted. Once it was paced a socket stays so for its life (sk_pacing_status in
+// net/core/sock.c and tcp_bbr.c never goes back), which with TSO and GSO off took a fifth of cubic's rate, and half of it
+// where bursts were dropped: only new sockets show what want does.
+func (s Spec) Unpaces(want Spec, near, far GrantedSocket) bool {
+	if s.Proto != TCP {
+		return false
+	}
+	unpaces := func(is, to string) bool { return paces(s.RateBps, is) && !paces(want.RateBps, cmp.Or(to, is)) }
+	return s.Mode != ModeIn && unpaces(near.Congestion, want.Near.Congestion) ||
+		s.Mode != ModeOut && unpaces(far.Congestion, want.Far.Congestion)
+}
+
+// paces says whether the kernel paces TCP of that rate and congestion control: bbr in all its versions asks for it.
+func paces(bps int64, congestion string) bool { return bps > 0 || strings.HasPrefix(congestion, "bbr") }
 
 // Granted is what the kernel gave a running load, read back from its first stream of each end.
 type Granted struct {

@@ -118,6 +118,7 @@ func fixed(proto metric.Proto) map[string]string {
 func plan(old metric.Spec, have []*stream, want metric.Spec, fresh bool) (keep, surplus []*stream) {
 	fits := !fresh && old.Mode == want.Mode && old.Size == want.Size && old.Near == want.Near &&
 		old.NearCalls.Copy == want.NearCalls.Copy && old.NearCalls.SkipCopy == want.NearCalls.SkipCopy
+	fits = fits && !old.Unpaces(want, metric.GrantedSocket{}, metric.GrantedSocket{})
 	// The server's own rate is told once, at the head.
 	fits = fits && (want.Mode == metric.ModeOut || old.RateBps == want.RateBps)
 	// The reports of a segment are of all its streams.

@@ -92,6 +92,9 @@ func inPlace(old, want metric.Spec) bool {
 	if old.Mode != metric.ModeOut && old.RateBps != want.RateBps {
 		return false // the far end sends at the rate that it was told first
 	}
+	if old.Unpaces(want, metric.GrantedSocket{}, metric.GrantedSocket{}) {
+		return false
+	}
 	if old.NearCalls.Copy != want.NearCalls.Copy || old.NearCalls.SkipCopy != want.NearCalls.SkipCopy {
 		return false
 	}

@@ -15,7 +15,7 @@ func (d *Driver) retune(ctx context.Context, spec metric.Spec) error {
 	d.mu.Lock()
 	old, streams := d.spec, d.streams
 	d.mu.Unlock()
-	if len(streams) == 0 || !fits(old, spec) {
+	if len(streams) == 0 || !fits(old, streams, spec) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTimeout)

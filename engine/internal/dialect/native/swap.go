@@ -23,7 +23,7 @@ type change struct {
 // plan compares the running streams of old with what is wanted. With fresh none of them fits.
 func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 	var c change
-	keep := !fresh && fits(old, want)
+	keep := !fresh && fits(old, have, want)
 	for _, dir := range []metric.Dir{metric.Out, metric.In} {
 		n := 0
 		if slices.Contains(want.Mode.Dirs(), dir) {
@@ -49,8 +49,11 @@ func plan(old metric.Spec, have []stream, want metric.Spec, fresh bool) change {
 	return c
 }
 
-// fits reports whether a running stream can go from old to want.
-func fits(old, want metric.Spec) bool {
+// fits reports whether the running streams can go from old to want.
+func fits(old metric.Spec, have []stream, want metric.Spec) bool {
+	if len(have) > 0 && old.Unpaces(want, have[0].Near, have[0].Far) {
+		return false
+	}
 	return old.Proto == want.Proto && old.Size == want.Size && old.Near.Retunes(want.Near) && old.Far.Retunes(want.Far) &&
 		sameBytes(old.NearCalls, want.NearCalls) && sameBytes(old.FarCalls, want.FarCalls)
 }
