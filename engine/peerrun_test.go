@@ -42,6 +42,8 @@ func newWire(b *testing.B, seconds int) *wire {
 	w := &wire{near: hold(b), far: hold(b), seconds: seconds}
 	run(b, "ip", "link", "add", "etn0", "netns", w.near, "type", "veth", "peer", "name", "etf0", "netns", w.far)
 	for _, end := range [][3]string{{w.near, "etn0", nearIP}, {w.far, "etf0", farIP}} {
+		// iperf3 and iperf choose cubic once they are connected. A connection that began with bbr would stay paced.
+		run(b, "nsenter", "-t", end[0], "-n", "sh", "-c", "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
 		for _, args := range []string{"addr add " + end[2] + "/24 dev " + end[1], "link set " + end[1] + " up", "link set lo up"} {
 			run(b, "nsenter", append([]string{"-t", end[0], "-n", "ip"}, strings.Fields(args)...)...)
 		}
