@@ -67,7 +67,7 @@ const (
 )
 
 // Socket is what is asked of the load's sockets at one end. A zero field leaves the kernel's own choice. Congestion, NoDelay
-// and TOS can be changed without an interruption.
+// and TOS can be changed without an interruption, but see [Spec.Unpaces].
 type Socket struct {
 	SndBuf     int    `json:"sndbuf,omitempty"` // SO_SNDBUF in bytes, as asked; the kernel doubles it
 	RcvBuf     int    `json:"rcvbuf,omitempty"` // SO_RCVBUF in bytes, as asked; the kernel doubles it
@@ -208,13 +208,15 @@ func (s Spec) Unpaces(want Spec, near, far GrantedSocket) bool {
 	if s.Proto != TCP {
 		return false
 	}
-	unpaces := func(is, to string) bool { return paces(s.RateBps, is) && !paces(want.RateBps, cmp.Or(to, is)) }
+	unpaces := func(is, to string) bool {
+		return (s.RateBps > 0 || Paces(is)) && want.RateBps == 0 && !Paces(cmp.Or(to, is))
+	}
 	return s.Mode != ModeIn && unpaces(near.Congestion, want.Near.Congestion) ||
 		s.Mode != ModeOut && unpaces(far.Congestion, want.Far.Congestion)
 }
 
-// paces says whether the kernel paces TCP of that rate and congestion control: bbr in all its versions asks for it.
-func paces(bps int64, congestion string) bool { return bps > 0 || strings.HasPrefix(congestion, "bbr") }
+// Paces says whether the congestion control has the kernel pace its sockets, as bbr does in all its versions.
+func Paces(congestion string) bool { return strings.HasPrefix(congestion, "bbr") }
 
 // Granted is what the kernel gave a running load, read back from its first stream of each end.
 type Granted struct {

@@ -23,9 +23,9 @@ const (
 	silentSegments = 3
 )
 
-// Drive starts load of spec or re-aims the running one. The rate of what is sent changes in place. TCP connections are
-// opened or closed for another number of streams; for anything else all are opened anew, which over UDP happens every
-// [Options.Segment] anyway and interrupts nothing.
+// Drive starts load of spec or re-aims the running one. The rate of what is sent changes in place, but of TCP
+// not to none. TCP connections are opened or closed for another number of streams; for anything else all are opened anew,
+// which over UDP happens every [Options.Segment] anyway and interrupts nothing.
 func (c *Client) Drive(ctx context.Context, spec metric.Spec, fresh bool) error {
 	err := c.can(spec)
 	if err == nil {

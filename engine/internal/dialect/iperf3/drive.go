@@ -64,6 +64,7 @@ func (c *Client) Drive(ctx context.Context, spec metric.Spec, fresh bool) error 
 	}
 	err = c.begin(ctx, spec, waiting)
 	if err == nil {
+		c.note("streams reopened: %s %s", spec.Proto, spec.Mode)
 		return nil
 	}
 	if c.over() == nil {

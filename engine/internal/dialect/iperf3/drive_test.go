@@ -1,8 +1,11 @@
 package iperf3
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -37,3 +40,22 @@ func TestInPlace(t *testing.T) {
 
 func rate(bps int64) func(*metric.Spec)     { return func(s *metric.Spec) { s.RateBps = bps } }
 func mode(m metric.Mode) func(*metric.Spec) { return func(s *metric.Spec) { s.Mode = m } }
+
+// Who watches is told that a load was interrupted to become another.
+func TestReopeningIsTold(t *testing.T) {
+	t.Parallel()
+	s, _ := serve(t, "127.0.0.1", metric.Rules{})
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	c, err := Dial(background(t), s.Addr(), Options{}, dialect.Hooks{Note: note})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	drive(t, c, load(rate(2e9)))
+	drive(t, c, load(rate(1e9)))
+	drive(t, c, load(rate(0)))
+	if want := []string{"streams reopened: tcp out"}; !slices.Equal(notes, want) {
+		t.Errorf("it tells %q", notes)
+	}
+}

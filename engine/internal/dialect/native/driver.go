@@ -55,8 +55,8 @@ func NewDriver(ctx context.Context, addr string, o Options, h dialect.Hooks) (*D
 func (d *Driver) Name() string { return Name }
 
 // Drive starts load of spec or re-aims the running one. Rate, calls, congestion control, TCP_NODELAY, type of
-// service, streams and direction change in place; for anything else the new streams are opened beside the old ones before
-// those are closed, so that on an error the old load goes on.
+// service, streams and direction change in place; for anything else, and for what [metric.Spec.Unpaces], the new streams are
+// opened beside the old ones before those are closed, so that on an error the old load goes on.
 func (d *Driver) Drive(ctx context.Context, spec metric.Spec, fresh bool) error {
 	if fresh {
 		if err := d.client.Renew(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
+	"github.com/ethtune/ethtune/engine/internal/flow"
 )
 
 const (
@@ -21,8 +22,11 @@ const (
 	maxRetiring = 16
 )
 
-// errStopped is why a session ends, or is not answered, whose server does.
-var errStopped = errors.New("the server was stopped")
+// errStopped is why a session ends, or is not answered, whose server does; errOver is why a request is not whose session does.
+var (
+	errStopped = errors.New("the server was stopped")
+	errOver    = errors.New("the session ended")
+)
 
 // listeners are the sockets that listen on one TCP port. The newest is given what begins; the others are retiring. One that was
 // closed at once would reset the connections in its queue, and they may be of other sessions than the one that asked.
@@ -43,13 +47,20 @@ func share(c syscall.RawConn) error {
 	return errors.Join(err, opt)
 }
 
-// shared makes sockets that share their port from the beginning.
-var shared = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return share(c) }}
+// unpaced makes listeners whose connections the kernel does not pace yet.
+var unpaced = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { flow.BeginUnpaced(int(fd)) })
+}}
+
+// shared makes sockets that share their port from the beginning. Nothing of UDP is paced.
+var shared = net.ListenConfig{Control: func(network, addr string, c syscall.RawConn) error {
+	return errors.Join(share(c), unpaced.Control(network, addr, c))
+}}
 
 // listenOn listens on addr. The first listener shares the port only once it has it, so that a second server is told that the
 // port is taken.
 func listenOn(addr string) (*listeners, error) {
-	first, err := dialect.ListenTCP(net.ListenConfig{}, addr)
+	first, err := dialect.ListenTCP(unpaced, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +82,12 @@ func listenOn(addr string) (*listeners, error) {
 
 // renew makes a new listener, which begin is given, and sends it what begins from now on. A connection begins with the
 // buffers of the listener that took it, and those are as old as the listener: this is how a change of tcp_rmem reaches the
-// next stream. Where many are retiring it waits for one of them.
-func (ls *listeners) renew(begin func(*net.TCPListener)) error {
+// next stream. Where many are retiring it waits for one of them, until gone is closed: who asked has left then.
+func (ls *listeners) renew(gone <-chan struct{}, begin func(*net.TCPListener)) error {
 	select {
 	case ls.room <- struct{}{}:
+	case <-gone:
+		return errOver
 	case <-ls.done:
 		return errStopped
 	}
@@ -101,7 +114,7 @@ func (ls *listeners) renew(begin func(*net.TCPListener)) error {
 }
 
 // steer has the kernel give what begins to the newest listener, instead of one by the hash of its addresses. The program of
-// SO_ATTACH_REUSEPORT_CBPF (Linux 4.5) returns a place in the kernel's list; the caller holds mu.
+// SO_ATTACH_REUSEPORT_CBPF (of TCP since Linux 4.6) returns a place in the kernel's list; the caller holds mu.
 func (ls *listeners) steer() error {
 	raw, err := ls.newest.SyscallConn()
 	if err != nil {

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 
@@ -14,6 +13,9 @@ import (
 // make builds the far end of a stream from its arrival, idle.
 func (s *session) make(spec StreamSpec, a arrival) (*Grant, error) {
 	if spec.Proto == metric.TCP {
+		if spec.Far.Congestion == "" {
+			flow.KernelCongestion(a.fd)
+		}
 		if err := flow.ConfigureTCP(a.fd, spec.Far); err != nil {
 			_ = unix.Close(a.fd)
 			return nil, err
@@ -49,7 +51,7 @@ func (s *session) adopt(spec StreamSpec, a arrival) (*Grant, error) {
 	defer s.mu.Unlock()
 	select {
 	case <-s.done:
-		return nil, fmt.Errorf("the session ended")
+		return nil, errOver
 	default:
 	}
 	if s.expects[spec.ID] == nil {

@@ -55,8 +55,8 @@ func (s *Server) bind(host, addr string) error {
 	return nil
 }
 
-// renew has a new socket listen.
-func (s *Server) renew() error { return s.tcp.renew(s.receive) }
+// renew has a new socket listen, unless gone is closed before there is room for one.
+func (s *Server) renew(gone <-chan struct{}) error { return s.tcp.renew(gone, s.receive) }
 
 // receive takes the connections of l until it is closed.
 func (s *Server) receive(l *net.TCPListener) {

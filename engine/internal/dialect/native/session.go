@@ -21,9 +21,9 @@ import (
 // session is the far end of one control connection.
 type session struct {
 	guest   *dialect.Guest
-	proof   string       // of the key, where one is asked for
-	maxRate int64        // bit/s of each stream that this end sends; 0 = any
-	renew   func() error // of the Server: what listens anew
+	proof   string                           // of the key, where one is asked for
+	maxRate int64                            // bit/s of each stream that this end sends; 0 = any
+	renew   func(gone <-chan struct{}) error // of the Server: what listens anew
 	ctl     *control
 	token   token
 	ledger  flow.Ledger
@@ -111,7 +111,7 @@ func (s *session) serve() string {
 		case typeTune:
 			s.later(l, s.tune)
 		case typeRenew:
-			s.later(l, func(*line) (*line, error) { return &line{}, s.renew() })
+			s.later(l, func(*line) (*line, error) { return &line{}, s.renew(s.done) })
 		}
 	}
 }
@@ -298,7 +298,7 @@ func (s *session) join(l *line) (*line, error) {
 	case <-e.gone:
 		err = errNotWanted(l.ID)
 	case <-s.done:
-		err = fmt.Errorf("the session ended")
+		err = errOver
 	}
 	var g *Grant
 	if err == nil {
