@@ -15,7 +15,7 @@ import (
 func Farewell(s Summary, back []knob.Result, failed error, gl chart.Glyphs) string {
 	f := farewell{gl: gl}
 	f.head(s)
-	f.putBack(back, s.withLoad(), failed, len(s.Kept) > 0)
+	f.putBack(back, s.withLoad(), failed, len(s.Kept) > 0, s.turned())
 	f.kept(s.Kept)
 	f.verdicts(s)
 	return f.b.String()
@@ -73,14 +73,18 @@ const (
 )
 
 // putBack lists what was put back. Where all that was turned was kept there is nothing to say of it.
-func (f *farewell) putBack(back, withLoad []knob.Result, failed error, kept bool) {
+func (f *farewell) putBack(back, withLoad []knob.Result, failed error, kept, turned bool) {
 	nothing := len(back)+len(withLoad) == 0 && failed == nil
 	if nothing && kept {
 		return
 	}
 	f.line()
 	if nothing {
-		f.line(at{1, false, "put back   nothing: no setting was changed"})
+		why := "no setting was changed"
+		if turned {
+			why = "all that was turned is as it was at the start"
+		}
+		f.line(at{1, false, "put back   nothing: " + why})
 		return
 	}
 	f.line(at{1, false, "put back"}, at{backStart, true, "at start"}, at{backQuit, true, "at quit"}, at{backNow, true, "now"}, at{backWord, false, "read back"})
@@ -141,7 +145,7 @@ func (f *farewell) kept(kept []knob.Result) {
 var verdictColumns = []struct {
 	metric, head string
 	edge         int
-}{{trial.Bandwidth, "bandwidth", 34}, {trial.Jitter, "jitter", 48}, {trial.Loss, "loss", 66}}
+}{{trial.Bandwidth, "bandwidth", 34}, {trial.Jitter, "jitter", 52}, {trial.Loss, "loss", 70}}
 
 func (f *farewell) verdicts(s Summary) {
 	var cells []at

@@ -37,6 +37,10 @@ func TestGoldenFarewell(t *testing.T) {
 		put(knob.Host, "sysctl.net.core.netdev_max_backlog", "", "1000", "3000"),
 		put(knob.Near, "sysctl.net.ipv4.tcp_rmem", "", "4096 131072 6291456", "4096 131072 16777216"),
 	}
+	byHand := Summary{Title: "lab", Spec: metric.DefaultSpec()}
+	for _, r := range sceneRecords() {
+		byHand.add(r)
+	}
 	onlyKept := Summary{Title: "lab", Spec: metric.DefaultSpec(), Kept: kept.Kept[:1]}
 	for _, tt := range []struct {
 		name   string
@@ -51,6 +55,7 @@ func TestGoldenFarewell(t *testing.T) {
 		{"failed", sum, back[:1], errors.New("far: stream to agent lost"), chart.Braille},
 		{"kept", kept, back[:2], nil, chart.Braille},
 		{"only-kept", onlyKept, nil, nil, chart.ASCII},
+		{"turned-back-by-hand", byHand, nil, nil, chart.Braille},
 		{"nothing-turned", Summary{Title: "bench-2", Spec: metric.DefaultSpec()}, nil, nil, chart.Braille},
 	} {
 		t.Run(tt.name, func(t *testing.T) { golden.RequireEqual(t, Farewell(tt.sum, tt.back, tt.failed, tt.gl)) })

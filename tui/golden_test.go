@@ -78,6 +78,7 @@ func TestGoldenStates(t *testing.T) {
 			choose(t, m, "engine.streams")
 			press(t, m, "enter", "7", "0", "x", "enter")
 		}},
+		{"filtering", func(t *testing.T, m *model) { press(t, m, "/", "s", "e", "g") }},
 		{"filter", func(t *testing.T, m *model) { press(t, m, "/", "s", "e", "g", "enter") }},
 		{"changed-only", func(t *testing.T, m *model) { press(t, m, "c") }},
 		{"fixed", func(t *testing.T, m *model) { choose(t, m, "ring.rx"); press(t, m, "down") }},

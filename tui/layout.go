@@ -8,6 +8,7 @@ const (
 	eventCols = 80 // events beside the knobs
 	wideCols  = 120
 	wideRows  = 30
+	roomyCols = 140 // the names of the knobs whole
 	broadCols = 180 // the host's tables beside the knobs
 	sideCols  = 40  // of them
 	slimRows  = 16  // the smallest with a list of knobs
@@ -130,24 +131,27 @@ func (l *Layout) full(rows int) {
 
 // wide has the knobs at the right from top to bottom, or down to the table of processors.
 func (l *Layout) wide(cols, rows, cpus int) {
-	body := rows - 3
+	body, knobs := rows-3, pane.KnobWidth
+	if cols >= roomyCols {
+		knobs = pane.KnobWideWidth
+	}
 	if cols >= broadCols {
 		cols -= sideCols + 3
 		l.Divide = pane.Rect{X: cols, Y: 1, W: 1, H: body}
 		l.side(pane.Rect{X: cols + 2, Y: 1, W: sideCols, H: body}, cpus)
 	}
-	left := cols - pane.KnobWidth - 4
+	left := cols - knobs - 4
 	least := grown(0)
 	least.Host = min(cpus, rows/5-4)
 	l.Rows = grown(body - 1 - max(9, body/5) - least.Height())
 	l.Rows.Host = least.Host
 	l.charts(left - 1)
 	l.Rule = pane.Rect{X: left + 1, Y: 1, W: 1, H: body}
-	l.Knobs = pane.Rect{X: left + 3, Y: 1, W: pane.KnobWidth, H: body}
+	l.Knobs = pane.Rect{X: left + 3, Y: 1, W: knobs, H: body}
 	if l.Link.Empty() && cpus > 0 {
 		table := 1 + min(cpus, body/4)
 		l.Knobs.H -= table + 1
-		l.CPUs = pane.Rect{X: l.Knobs.X, Y: 1 + body - table, W: pane.KnobWidth, H: table}
+		l.CPUs = pane.Rect{X: l.Knobs.X, Y: 1 + body - table, W: knobs, H: table}
 	}
 	y := 1 + l.Rows.Height() + 1
 	l.Events = pane.Rect{X: 1, Y: y, W: left - 1, H: rows - 2 - y}

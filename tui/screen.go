@@ -53,6 +53,9 @@ func (m *model) paintMain(b pane.Brush, l Layout) {
 	switch {
 	case !l.Help.Empty():
 		b.Line(l.Help, m.helpLine()...)
+		if m.knobs.Typing() {
+			return // the line being typed has its keys, and those of the hints are text now
+		}
 	case m.say != nil, m.lost != nil, m.knobs.Typing(), m.focus == pane.Charts && m.scope.Marked() > 0:
 		// Without a help line, what must be read takes the place of the hints.
 		b.Line(l.Hints, m.helpLine()...)

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ethtune/ethtune/engine/metric"
@@ -61,6 +62,11 @@ func (s *Summary) withLoad() []knob.Result {
 		out[i].Got = m.Got
 	}
 	return out
+}
+
+// turned reports whether any setting had another value for a time.
+func (s *Summary) turned() bool {
+	return slices.ContainsFunc(s.Marks, func(m metric.Mark) bool { return m.Knob != "" && m.From != m.Got })
 }
 
 // lasted writes a duration in its two largest units.

@@ -110,6 +110,12 @@ func (r *restorer) dead(h hold) bool { return !r.alive(h) }
 
 // device puts back what belongs to one device, or to none.
 func (r *restorer) device(ctx context.Context, dev string, entries []*entry) {
+	before := len(r.results)
+	defer func() {
+		for i := before; i < len(r.results); i++ {
+			r.results[i].Dev = dev
+		}
+	}()
 	families, release, err := r.open(dev)
 	if err != nil {
 		r.fail(entries, reason(err))
@@ -238,12 +244,12 @@ func (r *restorer) release(e *entry) {
 	}
 }
 
-// wouldDo tells what undo would write.
+// wouldDo tells what undo would write: unchanged, with no reason to leave it so.
 func (r *restorer) wouldDo(t *Tuner, snaps []snapshot) {
 	for _, s := range t.astray(snaps) {
 		_, now, _ := locate(snaps, s.Side, s.Knob)
 		r.results = append(r.results, knob.Result{Setting: s, From: now.Value, Got: now.Value,
-			Outcome: knob.Unchanged, Reason: "would be put back"})
+			Outcome: knob.Unchanged})
 	}
 }
 

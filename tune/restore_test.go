@@ -38,6 +38,11 @@ func TestRestoreAfterACrash(t *testing.T) {
 	if len(dry) != len(stale) || len(results) != len(stale) {
 		t.Errorf("%d in the dry run, %d put back, %d stale", len(dry), len(results), len(stale))
 	}
+	for _, r := range slices.Concat(dry, results) {
+		if (r.Dev == "") != (knob.Family(r.Knob) == "sysctl") || r.Dev != "" && r.Dev != w.here.Dev {
+			t.Errorf("%s is of interface %q, not of %q", r.Knob, r.Dev, w.here.Dev)
+		}
+	}
 	if again := w.mustRestore(RestoreOptions{}); len(again) != 0 {
 		t.Errorf("a second time: %+v", again)
 	}
@@ -122,7 +127,7 @@ func TestRestoreTriesAgain(t *testing.T) {
 	found := w.states()
 	crashed(t, w)
 	w.host.Refuse = map[string]error{"mtu": errors.New("device or resource busy")}
-	if _, err := w.restore(RestoreOptions{}); !errors.Is(err, ErrNotRestored) || !strings.Contains(err.Error(), "mtu=1500 (device or resource busy)") {
+	if _, err := w.restore(RestoreOptions{}); !errors.Is(err, ErrNotRestored) || !strings.Contains(err.Error(), w.here.Dev+" mtu=1500 (device or resource busy)") {
 		t.Errorf("error %v", err)
 	}
 	w.host.Refuse = nil

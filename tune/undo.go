@@ -134,7 +134,7 @@ func notRestored(results []knob.Result, ended error) error {
 		if r.OK() {
 			continue
 		}
-		what := knob.Short(r.Knob) + "=" + r.Value
+		what := strings.TrimSpace(r.Dev + " " + knob.Short(r.Knob) + "=" + r.Value)
 		if r.Reason != "" {
 			what += " (" + r.Reason + ")"
 		}

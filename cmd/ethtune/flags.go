@@ -40,7 +40,7 @@ func (t *traffic) add(f *pflag.FlagSet) {
 	f.BoolVarP(&t.copyless, "zerocopy", "Z", false, "TCP senders hand over pages instead of copying (vmsplice)")
 	f.BoolVar(&t.skipCopy, "skip-rx-copy", false, "TCP receivers have the kernel drop the bytes instead of copying")
 	f.BoolVar(&t.precise, "precise", false, "UDP senders spin before each datagram, at the price of a processor")
-	f.IntVar(&t.probe, "probe", metric.DefaultProbe, "echo datagrams `a second` that measure jitter, loss and RTT; 0 = none")
+	f.IntVar(&t.probe, "probe", metric.DefaultProbe, "`echoes` a second that measure jitter, loss and RTT beside the load; 0 = none")
 	f.BoolVarP(&t.ipv6, "version6", "6", false, "run over IPv6")
 	f.BoolVarP(&t.ipv4, "version4", "4", false, "run over IPv4 (the default)")
 }

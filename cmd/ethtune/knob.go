@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/ethtune/ethtune/tune"
 	"github.com/ethtune/ethtune/tune/knob"
@@ -227,17 +226,15 @@ func (f *knobFlags) printResults(w io.Writer, dev string, results []knob.Result)
 			Results []knob.Result `json:"results"`
 		}{dev, results})
 	}
-	for _, r := range results {
-		m := knob.FoldChanges(r.Also)
-		line := fmt.Sprintf("%-12s %s -> %s  %s%s", knob.Short(r.Knob), r.From, r.Got, r.Outcome, because(r.Reason))
-		for i, c := range m {
-			line += map[bool]string{true: "; also ", false: ", "}[i == 0] + knob.Short(c.Knob) + " " + c.To
+	rows := make([][]string, len(results))
+	for i, r := range results {
+		words := string(r.Outcome) + because(r.Reason)
+		for i, c := range knob.FoldChanges(r.Also) {
+			words += map[bool]string{true: "; also ", false: ", "}[i == 0] + knob.Short(c.Knob) + " " + c.To
 		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
+		rows[i] = []string{knob.Short(r.Knob), devText(devOf(r.Knob, dev)), r.From + " -> " + r.Got, words}
 	}
-	return nil
+	return writeColumns(w, rows)
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -273,23 +270,9 @@ func (f *knobFlags) print(w io.Writer, dev string, states []knob.State) error {
 	}
 	rows := make([][]string, len(all))
 	for i, l := range all {
-		rows[i] = []string{knob.Short(l.Knob), l.valueText(), l.offersText(), l.stateText()}
+		rows[i] = []string{knob.Short(l.Knob), devText(devOf(l.Knob, dev)), l.valueText(), l.offersText(), l.stateText()}
 	}
 	return writeColumns(w, rows)
-}
-
-// writeColumns writes rows whose columns are as wide as they need to be.
-func writeColumns(w io.Writer, rows [][]string) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		for len(r) > 0 && r[len(r)-1] == "" {
-			r = r[:len(r)-1]
-		}
-		if _, err := fmt.Fprintln(tw, strings.Join(r, "\t")); err != nil {
-			return err
-		}
-	}
-	return tw.Flush()
 }
 
 func (l listed) valueText() string {
@@ -390,10 +373,13 @@ func (f *knobFlags) explain(ctx context.Context, w io.Writer, args []string) err
 		}
 		if at := slices.IndexFunc(states, func(s knob.State) bool { return s.Knob == k.Name }); at >= 0 {
 			l := listed{State: states[at]}
-			text += strings.TrimRight(fmt.Sprintf("here: %s %s %s %s", dev, l.valueText(), l.offersText(), l.stateText()), " ") + "\n"
+			here := []string{"here:", devOf(k.Name, dev), l.valueText(), l.offersText(), l.stateText()}
+			text += strings.Join(slices.DeleteFunc(here, func(word string) bool { return word == "" }), " ") + "\n"
 		}
 		if ok, why := knob.Settable(k.Name); !ok {
 			text += "here: " + why + "\n"
+		} else if ok, why := knob.SettableOutsideLab(k.Name); !ok {
+			text += "outside the lab: " + why + "\n"
 		}
 		if _, err := io.WriteString(w, text); err != nil {
 			return err

@@ -29,9 +29,9 @@ type look struct {
 }
 
 func (l *look) add(f *pflag.FlagSet) {
-	f.StringVar(&l.glyphs, "glyphs", "auto", "braille, block, block-linux or ascii; `auto` asks the locale and TERM")
-	f.StringVar(&l.color, "color", "auto", "`auto`, always or never; NO_COLOR is honoured")
-	f.IntVar(&l.fps, "fps", 0, "frames `a second`, 1 to 10; 0 = 4, fewer on a slow line")
+	f.StringVar(&l.glyphs, "glyphs", "auto", "`signs`: braille, block, block-linux or ascii; auto asks the locale and TERM")
+	f.StringVar(&l.color, "color", "auto", "`when` to use colour: auto, always or never; NO_COLOR is honoured")
+	f.IntVar(&l.fps, "fps", 0, "`frames` a second, 1 to 10; 0 = 4, fewer on a slow line")
 	f.BoolVar(&l.plain, "plain", false, "no screen, lines only")
 }
 

@@ -62,35 +62,40 @@ func restoreAll(ctx context.Context, w io.Writer, o tune.RestoreOptions) error {
 		return err
 	}
 	back, err := j.Restore(ctx, o, tune.Open)
+	var rows [][]string
 	for _, r := range knob.Fold(back) {
-		word := "put back" + because(r.Reason)
-		switch {
-		case !r.OK():
-			word = "NOT BACK" + because(r.Reason)
-		case r.Outcome == knob.Unchanged && r.Reason != "":
-			word = "left" + because(r.Reason)
-		case o.DryRun:
-			word = "would be put back" + because(r.Reason)
-		}
-		to := r.Value
-		if r.Outcome != knob.Applied {
-			to = r.Got
-		}
-		if _, werr := fmt.Fprintf(w, "%-24s %s -> %s  %s\n", knob.Short(r.Knob), r.From, to, word); werr != nil {
-			return errors.Join(err, werr)
-		}
+		rows = append(rows, restoreRow(r, o.DryRun))
 	}
+	var away []knob.Result
 	for _, p := range pending {
 		if why := unreachable(p); why != "" && wants(o.Knobs, p.Knob) {
-			if _, werr := fmt.Fprintf(w, "%-24s %s stays as it is: %s\n", knob.Short(p.Knob), p.Wrote, why); werr != nil {
-				return errors.Join(err, werr)
-			}
+			away = append(away, knob.Result{Setting: knob.Setting{Knob: p.Knob, Value: p.Wrote}, Dev: p.Where.Dev, Reason: why})
 		}
 	}
-	if len(back) == 0 && restoreError(err) == nil {
+	for _, r := range knob.Fold(away) {
+		rows = append(rows, []string{knob.Short(r.Knob), devText(r.Dev), r.Value, "stays as it is" + because(r.Reason)})
+	}
+	if werr := writeColumns(w, rows); werr != nil {
+		return errors.Join(err, werr)
+	}
+	if len(rows) == 0 && restoreError(err) == nil {
 		_, err = fmt.Fprintln(w, "nothing is to be put back here")
 	}
 	return restoreError(err)
+}
+
+// restoreRow says what became of one knob: its name, its interface, the values, and in words.
+func restoreRow(r knob.Result, dryRun bool) []string {
+	to, word := r.Got, "put back"
+	switch {
+	case !r.OK():
+		word = "NOT BACK"
+	case r.Outcome == knob.Unchanged && r.Reason != "":
+		word = "left"
+	case dryRun:
+		to, word = r.Value, "would be put back"
+	}
+	return []string{knob.Short(r.Knob), devText(r.Dev), r.From + " -> " + to, word + because(r.Reason)}
 }
 
 // restoreError is what a restore that ended with err comes to. A torn last line lost nothing.
@@ -156,11 +161,19 @@ func crashed() []string {
 	if !readable(err) {
 		return nil
 	}
-	var names []string
+	var left []knob.Result
 	for _, p := range stale {
 		if p.Kind == tune.KindSession && p.SameBoot && p.Here() {
-			names = append(names, fmt.Sprintf("%s (was %s)", knob.Short(p.Knob), p.First))
+			left = append(left, knob.Result{Setting: knob.Setting{Knob: p.Knob, Value: p.First}, Dev: p.Dev})
 		}
+	}
+	var names []string
+	for _, r := range knob.Fold(left) {
+		name := knob.Short(r.Knob)
+		if r.Dev != "" {
+			name += " of " + r.Dev
+		}
+		names = append(names, fmt.Sprintf("%s (was %s)", name, r.Value))
 	}
 	return names
 }

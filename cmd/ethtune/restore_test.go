@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,6 +91,17 @@ func (p *place) restore() {
 	}
 }
 
+// said reports whether a line of out has these columns and no others.
+func said(out []byte, columns ...string) bool {
+	want := strings.Fields(strings.Join(columns, " "))
+	for line := range strings.Lines(string(out)) {
+		if slices.Equal(strings.Fields(line), want) {
+			return true
+		}
+	}
+	return false
+}
+
 func TestKnobSetIsKeptAndRestored(t *testing.T) {
 	p := newPlace(t)
 	before := p.snapshot()
@@ -105,7 +117,8 @@ func TestKnobSetIsKeptAndRestored(t *testing.T) {
 		t.Errorf("%v: the list does not say who turned them:\n%s", err, list)
 	}
 	dry, err := p.run("knob", "restore", "--dry-run").Output()
-	if err != nil || !strings.Contains(string(dry), "would be put back") || p.snapshot() == before {
+	if err != nil || p.snapshot() == before || !said(dry, "tso", "pva", "off -> on", "would be put back") ||
+		!said(dry, "sack", "-", "0 -> 1", "would be put back") {
 		t.Errorf("dry run: %v %s", err, dry)
 	}
 	// Somebody else's value is left, and said so.
@@ -114,6 +127,9 @@ func TestKnobSetIsKeptAndRestored(t *testing.T) {
 	out, _ = c.CombinedOutput()
 	if c.ProcessState.ExitCode() != exitRestore || !strings.Contains(string(out), "tcp_rmem") {
 		t.Errorf("exit %d: %s", c.ProcessState.ExitCode(), out)
+	}
+	if !said(out, "tso", "pva", "off -> on", "put back") {
+		t.Errorf("it does not say of which interface a knob was put back: %s", out)
 	}
 	if out, err := p.run("knob", "restore", "--force").CombinedOutput(); err != nil {
 		t.Errorf("%v %s", err, out)

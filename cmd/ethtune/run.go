@@ -94,7 +94,8 @@ func runCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.restoreFirst, "restore-first", false, "put back first what a run that crashed has left")
 	c.Flags().BoolVar(&f.helpFields, "help-json", false, "say what the fields of --json mean")
 	f.bytes.base = 1024
-	c.Flags().VarP(&f.bytes, "bytes", "n", "end once that many `bytes` have been sent instead of after -t, K M G are 1024-based")
+	c.Flags().VarP(&f.bytes, "bytes", "n", "end once that many `bytes` have been sent, which is looked at ten times a second, "+
+		"instead of after -t; K M G are 1024-based")
 	c.Flags().VarP(&f.omit, "omit", "O", "leave out the first `seconds`, a TCP's slow start")
 	f.reach.add(c.Flags())
 	c.Flags().SortFlags = false

@@ -22,6 +22,19 @@ func NumberLoss(v float64) string {
 	return string(appendNumber(b[:0], v, 2))
 }
 
+// NumberFine is [Number] with three decimals below 0.1, for an axis of decades: one spike that takes it to milliseconds
+// leaves the microseconds beside it readable. Something too small even for them is "<.001".
+func NumberFine(v float64) string {
+	switch {
+	case v >= 0.1 || v <= 0 || v != v:
+		return Number(v)
+	case v < 0.0005:
+		return "<.001"
+	}
+	var b [32]byte
+	return string(appendNumber(b[:0], v, 3))
+}
+
 func appendNumber(b []byte, v float64, decimals int) []byte {
 	switch {
 	case v != v:

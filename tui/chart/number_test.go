@@ -42,6 +42,17 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+func TestNumberFine(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0.0", 1e-9: "<.001", 0.0004: "<.001", 0.0005: "0.001", 0.0042: "0.004", 0.0994: "0.099", 0.0999: "0.100",
+		0.1: "0.1", 7.4: "7.4", 1351.2: "1351", math.NaN(): "–",
+	} {
+		if got := NumberFine(v); got != want {
+			t.Errorf("NumberFine(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
 func TestLabel(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 40: "40", 0.5: "0.5", 2.5: "2.5", 1000: "1000", 10000: "10000", 0.001: "0.001",

@@ -137,12 +137,17 @@ func (r ruler) level(v float64, n int) int {
 // UnitText is the unit the axis and its readings are in now, as in "Gbit/s". Give it to [Glyphs.Text] before painting.
 func (s *Scale) UnitText() string { return s.Unit.at(s.shown()).name }
 
-// Number writes v, in the base unit, in the unit of the axis: at most 5 cells, as [Number] and [NumberLoss] do.
+// Number writes v, in the base unit, in the unit of the axis: at most 5 cells, as [Number], [NumberLoss]
+// and, where the axis has decades, [NumberFine] do.
 func (s *Scale) Number(v float64) string {
 	if s.Unit == Percent {
 		return NumberLoss(v)
 	}
-	return Number(v / s.Unit.at(s.shown()).size)
+	v /= s.Unit.at(s.shown()).size
+	if s.Log {
+		return NumberFine(v)
+	}
+	return Number(v)
 }
 
 // shown is the step of the unit that is in force, also before anything was fitted.

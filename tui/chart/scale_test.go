@@ -119,3 +119,12 @@ func TestFrac(t *testing.T) {
 		t.Error("what was not measured has a place on the axis")
 	}
 }
+
+// TestSpikeLeavesTheRestReadable: an axis of decades that one spike took to milliseconds still tells microseconds.
+func TestSpikeLeavesTheRestReadable(t *testing.T) {
+	s := Scale{Unit: Seconds, Log: true}
+	s.Fit(0, 2e-6, 0.3)
+	if s.UnitText() != "ms" || s.Number(4.2e-6) != "0.004" || s.Number(0.3) != "300.0" {
+		t.Errorf("%s and %s %s", s.Number(4.2e-6), s.Number(0.3), s.UnitText())
+	}
+}

@@ -73,11 +73,20 @@ func deltas(v *trial.Verdict) []string {
 }
 
 // halfWidth is half the 95 % interval in whole percent, at least 1: a narrower one would claim more than ten samples can.
+// The interval of a ratio is longer upwards than downwards. Where the answer is that something changed it is therefore how
+// far the interval reaches towards no change: +16 % ±25 would take back what the answer says.
 func halfWidth(v *trial.Verdict) string {
 	if len(v.CI95) != 2 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f", math.Max(1, math.Round((v.CI95[1]-v.CI95[0])/2)))
+	half := (v.CI95[1] - v.CI95[0]) / 2
+	if d, ok := v.DeltaPct.Get(); ok && (v.Answer == trial.Better || v.Answer == trial.Worse) {
+		half = d - v.CI95[0]
+		if d < 0 {
+			half = v.CI95[1] - d
+		}
+	}
+	return fmt.Sprintf("%.0f", math.Max(1, math.Round(half)))
 }
 
 // turned is one mark and what became of it.

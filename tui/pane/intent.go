@@ -1,6 +1,10 @@
 package pane
 
-import "github.com/ethtune/ethtune/tune/knob"
+import (
+	"strings"
+
+	"github.com/ethtune/ethtune/tune/knob"
+)
 
 // Intent is what a pane wants done after a key; nil where the pane dealt with it.
 type Intent interface{ intent() }
@@ -43,5 +47,5 @@ func (s Say) Spans() []Span {
 		return []Span{{s.Text, 0}}
 	}
 	sign, st := Failed.look()
-	return []Span{{sign + " ", st}, {s.Text, 0}}
+	return []Span{{sign + " ", st}, {strings.ReplaceAll(s.Text, "\n", "; "), 0}} // errors that came together are lines
 }

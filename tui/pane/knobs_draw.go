@@ -19,6 +19,10 @@ const (
 
 	// KnobWidth is what the list takes with all its columns.
 	KnobWidth = 45
+	// nameRoom is what a wide list adds to its names: with it most are whole.
+	nameRoom = 6
+	// KnobWideWidth is what a list takes whose names have that.
+	KnobWideWidth = KnobWidth + nameRoom
 	// headings are drawn from this many rows on.
 	headingRows = 16
 	// effectRoom is the width of the column that a list without an event pane beside it has for the effects.
@@ -31,7 +35,12 @@ func (k *KnobList) Draw(b Brush, r Rect, focus, effects bool) {
 	if r.Empty() {
 		return
 	}
-	k.drawHead(b, r, effects)
+	effects = effects && r.W >= KnobWidth+effectRoom
+	shift := 0
+	if spare := r.W - KnobWidth; spare >= nameRoom && !effects || spare >= nameRoom+effectRoom {
+		shift = nameRoom
+	}
+	k.drawHead(b, r, shift, effects)
 	body := Rect{r.X, r.Y + 1, r.W, r.H - 1}
 	k.page = max(body.H, 1)
 	k.tree = body.H >= headingRows
@@ -48,7 +57,7 @@ func (k *KnobList) Draw(b Brush, r Rect, focus, effects bool) {
 			b.Text(r.X, body.Y+i, r.W, l.head, chart.Faint)
 			continue
 		}
-		k.drawRow(b, body.Row(i), l.row, focus, effects)
+		k.drawRow(b, body.Row(i), shift, l.row, focus, effects)
 	}
 	if len(lines) == 0 && body.H > 0 {
 		b.Text(r.X+knobName, body.Y, r.W-knobName, k.emptyText(), chart.Faint)
@@ -89,12 +98,14 @@ func scrolled(top, from, to, n, height int) int {
 	return max(0, min(top, n-height))
 }
 
-func (k *KnobList) drawHead(b Brush, r Rect, effects bool) {
+// drawHead paints the heads of the columns. All but the names are shift further right than at the design size.
+func (k *KnobList) drawHead(b Brush, r Rect, shift int, effects bool) {
 	b.Text(r.X, r.Y, r.W, "knobs", chart.Bold)
-	b.Ending(r.X+knobNear, r.Y, "near", k.sideStyle(knob.Near))
-	b.Ending(r.X+knobFar, r.Y, "far", k.sideStyle(knob.Far))
-	b.Text(r.X+knobState, r.Y, r.W-knobState, k.stateHead(), chart.Faint)
-	if effects && r.W >= KnobWidth+effectRoom {
+	x := r.X + shift
+	b.Ending(x+knobNear, r.Y, "near", k.sideStyle(knob.Near))
+	b.Ending(x+knobFar, r.Y, "far", k.sideStyle(knob.Far))
+	b.Text(x+knobState, r.Y, r.W-shift-knobState, k.stateHead(), chart.Faint)
+	if effects {
 		b.Ending(r.Right(), r.Y, "bandwidth", chart.Faint)
 	}
 }
@@ -119,21 +130,22 @@ func (k *KnobList) sideStyle(s knob.Side) chart.Style {
 	return chart.Faint
 }
 
-func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
+func (k *KnobList) drawRow(b Brush, r Rect, shift int, row *row, focus, effects bool) {
 	lamp, words, st := row.state()
 	ink := chart.Ink
 	if row.fixed() != "" {
 		ink = chart.Faint
 	}
-	name := Span{abbreviated.Replace(knob.Short(row.name)), ink}
 	nearState, farState := row.columns()
 	near, far := valueOf(nearState, row.name), valueOf(farState, row.name)
-	b.Text(r.X+knobName, r.Y, knobNear-b.Width(near)-knobName, name.Text, name.Style)
-	b.Ending(r.X+knobNear, r.Y, near, ink)
-	b.Ending(r.X+knobFar, r.Y, far, ink)
-	b.Lamp(r.X+knobLamp, r.Y, lamp)
-	b.Text(r.X+knobState, r.Y, r.W-knobState, words, st)
-	if v := k.lastEffect(row); effects && v != "" && r.W >= KnobWidth+effectRoom {
+	x := r.X + shift
+	room := knobNear + shift - b.Width(near) - knobName
+	b.Text(r.X+knobName, r.Y, room, nameIn(knob.Short(row.name), room), ink)
+	b.Ending(x+knobNear, r.Y, near, ink)
+	b.Ending(x+knobFar, r.Y, far, ink)
+	b.Lamp(x+knobLamp, r.Y, lamp)
+	b.Text(x+knobState, r.Y, r.W-shift-knobState, words, st)
+	if v := k.lastEffect(row); effects && v != "" {
 		b.Ending(r.Right(), r.Y, v, chart.Ink)
 	}
 	if row.name != k.chosen {
@@ -148,6 +160,14 @@ func (k *KnobList) drawRow(b Brush, r Rect, row *row, focus, effects bool) {
 // abbreviated keeps the long names of feature bits apart in a column that cuts them; the help line has them whole.
 var abbreviated = strings.NewReplacer("segmentation", "seg", "checksum", "csum", "offload", "ofl", "forwarding", "fwd",
 	"default", "def")
+
+// nameIn is a name as it is drawn in that many cells: abbreviated only where it has to be.
+func nameIn(name string, room int) string {
+	if len(name) <= room {
+		return name
+	}
+	return abbreviated.Replace(name)
+}
 
 // valueRoom is the width of a value in its column.
 const valueRoom = 7

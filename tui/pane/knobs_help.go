@@ -14,7 +14,8 @@ var cursorSign = Span{" ", chart.Reverse}
 // Help is the line about the selected knob, or the line being typed.
 func (k *KnobList) Help() []Span {
 	if k.find.open {
-		return []Span{{"filter ", chart.Bold}, {k.find.text, chart.Ink}, cursorSign}
+		return []Span{{"filter ", chart.Bold}, {k.find.text, chart.Ink}, cursorSign,
+			{"  enter", chart.Bold}, {" keep", chart.Faint}, {"  esc", chart.Bold}, {" show all", chart.Faint}}
 	}
 	r := k.row()
 	if r == nil {

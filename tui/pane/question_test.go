@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -68,5 +69,12 @@ func TestQuestionFits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestSeveralErrorsAreOneLine(t *testing.T) {
+	spans := Say{Text: errors.Join(errors.New("no device"), errors.New("no ring")).Error(), Bad: true}.Spans()
+	if got := spans[len(spans)-1].Text; got != "no device; no ring" {
+		t.Errorf("%q", got)
 	}
 }

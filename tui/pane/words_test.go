@@ -59,6 +59,8 @@ func TestEffect(t *testing.T) {
 	}{
 		{"worse", mark, verdict(trial.Worse, -76.2, -77, -75.4), 110, "-76 % ±1", Worse, "worse"},
 		{"better", mark, verdict(trial.Better, 305, 296, 314), 110, "+305 % ±9", Better, "better"},
+		{"better, of a skewed interval", mark, verdict(trial.Better, 16, 2, 52), 110, "+16 % ±14", Better, "better"},
+		{"worse, of a skewed interval", mark, verdict(trial.Worse, -40, -48, -4), 110, "-40 % ±36", Worse, "worse"},
 		{"no change", mark, verdict(trial.NoChange, 0.3, -1, 1.6), 110, "no change ±1", Dark, ""},
 		{"unsure", mark, verdict(trial.Unsure, 4, -2, 10), 110, "+4 % ±6", Dark, "unsure"},
 		{"drifting", mark, drifting, 110, "drifting", Dark, ""},

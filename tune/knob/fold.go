@@ -1,17 +1,21 @@
 package knob
 
-// Fold tells results as people made them: where every member of a group that moved at one side moved the same way, the
-// group stands for its members. Order is kept; a group takes the place of its first member.
+// Fold tells results as people made them: where every member of a group that moved at one side and interface moved the
+// same way, the group stands for its members. Order is kept; a group takes the place of its first member.
 func Fold(results []Result) []Result {
 	out := make([]Result, 0, len(results))
-	at := make(map[Setting]int) // of a folded group in out
+	type group struct {
+		Setting
+		dev string
+	}
+	at := make(map[group]int) // of a folded group in out
 	for _, r := range results {
 		g, ok := GroupOf(r.Knob)
 		if !ok || !alike(results, r, g.Members) {
 			out = append(out, r)
 			continue
 		}
-		key := Setting{r.Side, g.Key, r.Value}
+		key := group{Setting{r.Side, g.Key, r.Value}, r.Dev}
 		if _, folded := at[key]; folded {
 			continue
 		}
@@ -34,15 +38,15 @@ func GroupOf(name string) (Doc, bool) {
 	return Doc{}, false
 }
 
-// alike says whether more than one of members is in results at r's side, and all of those moved as r did.
+// alike says whether more than one of members is in results at r's side and interface, and all of those moved as r did.
 func alike(results []Result, r Result, members []string) bool {
 	n := 0
 	for _, o := range results {
 		for _, m := range members {
-			if o.Knob != m || o.Side != r.Side {
+			if o.Knob != m || o.Side != r.Side || o.Dev != r.Dev {
 				continue
 			}
-			if o.Value != r.Value || o.From != r.From || o.Got != r.Got || o.Outcome != r.Outcome {
+			if o.Value != r.Value || o.From != r.From || o.Got != r.Got || o.Outcome != r.Outcome || o.Reason != r.Reason {
 				return false
 			}
 			n++

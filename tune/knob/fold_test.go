@@ -19,11 +19,16 @@ func names(results []Result) []string {
 
 func TestFold(t *testing.T) {
 	tso := []string{"feature.tx-tcp-segmentation", "feature.tx-tcp6-segmentation", "feature.tx-tcp-ecn-segmentation"}
-	var same, mixed, both []Result
+	var same, mixed, both, devs []Result
 	for i, m := range tso {
 		same = append(same, back(Near, m, "off", "on"))
 		mixed = append(mixed, back(Near, m, "off", []string{"on", "on", "off"}[i]))
 		both = append(both, back(Near, m, "off", "on"), back(Far, m, "on", "off"))
+		for _, dev := range []string{"eth0", "eth1"} {
+			r := back(Near, m, "off", "on")
+			r.Dev = dev
+			devs = append(devs, r)
+		}
 	}
 	for _, c := range []struct {
 		name string
@@ -32,6 +37,7 @@ func TestFold(t *testing.T) {
 	}{
 		{"a group", append([]Result{back(Near, "dev.mtu", "9000", "1500")}, same...), []string{"near:dev.mtu", "near:feature.tso"}},
 		{"two sides", both, []string{"near:feature.tso", "far:feature.tso"}},
+		{"two interfaces", devs, []string{"near:feature.tso", "near:feature.tso"}},
 		{"not all alike", mixed, names(mixed)},
 		{"one member", same[:1], names(same[:1])},
 		{"none", nil, nil},

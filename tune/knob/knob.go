@@ -54,6 +54,7 @@ type Change struct {
 // Result is what came of one Setting.
 type Result struct {
 	Setting
+	Dev     string   `json:"dev,omitempty"` // the interface, where results of several are told together; empty for a sysctl
 	From    string   `json:"from"`
 	Got     string   `json:"got"` // read again after the write
 	Outcome Outcome  `json:"outcome"`
