@@ -11,9 +11,10 @@ import (
 )
 
 // Ledger holds the streams of one end and sums them up, those that have ended included, so that no interval loses the
-// tail of a stream that was closed within it. The zero Ledger is empty.
+// tail of a stream that was closed within it. The zero Ledger is empty and open.
 type Ledger struct {
 	mu        sync.Mutex
+	closed    bool
 	senders   map[uint32]Sender
 	receivers map[uint32]Receiver
 	tx        Tx // of streams that ended
@@ -29,20 +30,28 @@ type Reading struct {
 	RxCPUs []int `json:"rx_cpus,omitempty"`
 }
 
-// AddSender takes over s, not yet started.
+// AddSender takes over s, not yet started. After Close it is closed at once.
 func (l *Ledger) AddSender(id uint32, s Sender) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		_ = s.Close()
+		return
+	}
 	if l.senders == nil {
 		l.senders = make(map[uint32]Sender)
 	}
 	l.senders[id] = s
 }
 
-// AddReceiver takes over r, not yet started.
+// AddReceiver takes over r, not yet started. After Close it is closed at once.
 func (l *Ledger) AddReceiver(id uint32, r Receiver) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		_ = r.Close()
+		return
+	}
 	if l.receivers == nil {
 		l.receivers = make(map[uint32]Receiver)
 	}
@@ -170,9 +179,10 @@ func (l *Ledger) FinishReceiver(id uint32, sent uint64) bool {
 	return true
 }
 
-// Close ends every stream, all at once: each waits until its thread is run.
+// Close ends every stream, all at once: each waits until its thread is run. It may be called more than once.
 func (l *Ledger) Close() {
 	l.mu.Lock()
+	l.closed = true
 	senders, receivers := slices.Collect(maps.Keys(l.senders)), slices.Collect(maps.Keys(l.receivers))
 	l.mu.Unlock()
 	var wg sync.WaitGroup
