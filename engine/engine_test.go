@@ -37,6 +37,9 @@ type rigged struct {
 	ctx  context.Context
 }
 
+// patience is how long a test waits for what a busy machine may make late and only a fault keeps away.
+const patience = time.Minute
+
 // dial connects to addr and cleans up behind the test.
 func dial(t testing.TB, addr string) *rigged {
 	t.Helper()
@@ -46,7 +49,7 @@ func dial(t testing.TB, addr string) *rigged {
 // dialOver does so over the interface dev.
 func dialOver(t testing.TB, addr, dev string) *rigged {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	t.Cleanup(cancel)
 	feed := metric.NewFeed()
 	r := &rigged{t: t, read: feed.Reader("test", 1000), ctx: ctx}
@@ -76,7 +79,7 @@ func (r *rigged) drive(change func(*metric.Spec)) metric.Granted {
 // until reads the feed until a Frame is as wanted.
 func (r *rigged) until(what string, ok func(*metric.Frame) bool) *metric.Frame {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
 	var last *metric.Frame
 	for {
@@ -95,7 +98,7 @@ func (r *rigged) until(what string, ok func(*metric.Frame) bool) *metric.Frame {
 // untilNote reads the feed until a note contains text.
 func (r *rigged) untilNote(text string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
 	for {
 		rec, err := r.read.Next(ctx)
@@ -114,12 +117,11 @@ func settles(t testing.TB, what string, limit int, count func() int) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	n := count()
-	for range 300 {
+	for late := time.Now().Add(patience); time.Now().Before(late); n = count() {
 		if n <= limit {
 			return
 		}
 		<-tick.C
-		n = count()
 	}
 	t.Errorf("%d %s, there were %d before", n, what, limit)
 }

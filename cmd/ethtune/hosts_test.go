@@ -68,7 +68,7 @@ func TestTwoHosts(t *testing.T) {
 	before, beforeFar := h.near.snapshot(), output(t, "ip", "netns", "exec", h.far.ns, "ethtool", "-k", "pvb")
 	_, said := h.serve()
 	for _, args := range [][]string{
-		{"192.0.2.2", "-t", "2", "--set", "tso=off@1"},
+		{"192.0.2.2", "-t", "4", "--set", "tso=off@1"},
 		{"192.0.2.2:5202", "-t", "1", "-u", "-b", "20M", "-R"},
 		{"fde7:4e::2", "-t", "1", "--bidir", "-P", "2", "-b", "20M", "-B", "fde7:4e::1"},
 		{"[fde7:4e::2]:5202", "-t", "1", "-u", "-b", "20M", "--dialect", "native"},

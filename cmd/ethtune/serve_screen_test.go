@@ -2,25 +2,42 @@ package main
 
 import (
 	"net"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// unusedPort is a port that nobody has had a moment ago.
+// lastPort is the last that unusedPort gave out. They are below those that the kernel gives out by itself, so that none of
+// them is taken between the look and the program's bind.
+var lastPort atomic.Int32
+
+func init() { lastPort.Store(30_000 + int32(os.Getpid()%60)*40) }
+
+// unusedPort is a port of TCP and UDP that nobody has.
 func unusedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(lastPort.Add(1))))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
+		l.Close()
+		u, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		u.Close()
+		return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	t.Fatal("no unused port")
+	return ""
 }
 
 // visit starts a client of the server at that port. It is ended with the test.
@@ -67,7 +84,7 @@ func TestServeScreenEndsASession(t *testing.T) {
 	if after := sent[strings.LastIndex(sent, "\x1b[?1049l"):]; !strings.Contains(after, "2 sessions") || !strings.Contains(after, "ended by k") {
 		t.Errorf("after the screen: %q", after)
 	}
-	waitGone(t, 5*time.Second, agents)
+	waitGone(t, agents)
 }
 
 // TestServeScreenOnceEndsByItself serves one session on a terminal without UTF-8 and colours.

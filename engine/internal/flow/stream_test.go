@@ -47,19 +47,23 @@ func udpPair(t testing.TB) (int, int) {
 // load34 is one end of stream 3 of the session with tag 4.
 func load34(size int, bps int64) Config { return Config{Wire: NewNative(3, 4), Size: size, Rate: bps} }
 
+// patience is how long a test waits for what a busy machine may make late and only a fault keeps away.
+const patience = time.Minute
+
 // wait waits until ok.
 func wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for range 5000 {
-		if ok() {
-			return
+	for late := time.Now().Add(patience); !ok(); <-tick.C {
+		if time.Now().After(late) {
+			t.Fatalf("never %s", what)
 		}
-		<-tick.C
 	}
-	t.Fatalf("never %s", what)
 }
+
+// again says whether a call on a socket that waits for a turn only, see [turn], is to be made once more.
+func again(err error) bool { return err == unix.EAGAIN || err == unix.EINTR }
 
 func TestUDPStream(t *testing.T) {
 	a, b := udpPair(t)
@@ -140,7 +144,7 @@ func TestProbeOverLoopback(t *testing.T) {
 	p.Start()
 	var last *ProbeReading
 	wait(t, "100 echoes", func() bool { last = p.Read(Mono()); return last.Back.Packets > 100 && !last.RttMs.IsZero() })
-	if last.User || last.Out.Lost+last.Back.Lost > 50 {
+	if last.User || last.Out.Lost+last.Back.Lost > last.Back.Packets/2 {
 		t.Errorf("%+v", last)
 	}
 	if err := p.Close(); err != nil {
@@ -180,7 +184,7 @@ func tcpPair(t testing.TB) (int, int) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	a, err := DialTCP(netip.AddrPort{}, l.Addr().(*net.TCPAddr).AddrPort(), metric.Socket{}, time.Second)
+	a, err := DialTCP(netip.AddrPort{}, l.Addr().(*net.TCPAddr).AddrPort(), metric.Socket{}, patience)
 	if err != nil {
 		t.Fatal(err)
 	}

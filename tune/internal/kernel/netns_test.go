@@ -132,6 +132,13 @@ func TestNetnsStaysWhereItWasOpened(t *testing.T) {
 
 // TestHostTurnsBacklog writes the value that is there and no other.
 func TestHostTurnsBacklog(t *testing.T) {
+	// Packages are tested side by side, and another turns it too.
+	turns, err := os.Open("/proc/sys/net/core/netdev_max_backlog")
+	need(t, err == nil, "needs netdev_max_backlog of this machine")
+	defer turns.Close()
+	if err := unix.Flock(int(turns.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
 	host, err := OpenHost("/proc")
 	if err != nil {
 		t.Fatal(err)

@@ -85,10 +85,13 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }
 
+// soon is how long a test waits for the end of what sees by itself, within 5 s, that nobody is left; a busy machine takes longer.
+const soon = 20 * time.Second
+
 // waitGone waits until none of the processes is alive.
-func waitGone(t *testing.T, within time.Duration, pids ...int) {
+func waitGone(t *testing.T, pids ...int) {
 	t.Helper()
-	deadline := time.After(within)
+	deadline := time.After(soon)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -98,7 +101,7 @@ func waitGone(t *testing.T, within time.Duration, pids ...int) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Errorf("still alive after %v: %v", within, slices.DeleteFunc(pids, func(p int) bool { return !alive(p) }))
+			t.Errorf("still alive after %v: %v", soon, slices.DeleteFunc(pids, func(p int) bool { return !alive(p) }))
 			return
 		}
 	}
@@ -171,7 +174,7 @@ func TestLabRunsTrafficTurnsAndLeavesNothing(t *testing.T) {
 			t.Errorf("not put back: %+v", r)
 		}
 	}
-	waitGone(t, 5*time.Second, near, far)
+	waitGone(t, near, far)
 	if after := outside(t); after != before {
 		t.Errorf("the lab changed what is outside of it:\n%s\nwas\n%s", after, before)
 	}
@@ -247,14 +250,14 @@ func TestKillingAnAgentEndsTheLab(t *testing.T) {
 			}
 			select {
 			case <-b.Done():
-			case <-time.After(5 * time.Second):
+			case <-time.After(soon):
 				t.Fatal("the Bench did not see it")
 			}
 			if !errors.Is(b.Lost(), rig.ErrLost) || !strings.HasPrefix(b.Lost().Error(), which) {
 				t.Errorf("lost: %v", b.Lost())
 			}
 			b.Close(t.Context())
-			waitGone(t, 5*time.Second, near, far)
+			waitGone(t, near, far)
 		})
 	}
 }
@@ -265,11 +268,8 @@ func TestParentThatIsGone(t *testing.T) {
 	if _, err := b.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		sig    syscall.Signal
-		within time.Duration
-	}{{syscall.SIGKILL, 5 * time.Second}, {syscall.SIGTERM, 5 * time.Second}, {syscall.SIGSTOP, 6 * time.Second}} {
-		t.Run(c.sig.String(), func(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGSTOP} {
+		t.Run(sig.String(), func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "parent")
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -291,10 +291,10 @@ func TestParentThatIsGone(t *testing.T) {
 				}
 				agents = append(agents, n)
 			}
-			if err := cmd.Process.Signal(c.sig); err != nil {
+			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			waitGone(t, c.within, agents...)
+			waitGone(t, agents...)
 		})
 	}
 }

@@ -136,7 +136,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 	select {
 	case <-c.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 	}
 	if err := c.Err(); !errors.Is(err, errNobody) {
 		t.Errorf("%v", err)
@@ -187,7 +187,7 @@ func TestServerGoes(t *testing.T) {
 		s.Close()
 		select {
 		case <-c.Done():
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 		}
 		if c.Err() == nil {
 			t.Errorf("%s: the server is gone and nobody knows", mode)

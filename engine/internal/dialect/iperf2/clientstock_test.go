@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
 )
 
@@ -28,6 +29,10 @@ func printed(out *output) (n int, bytes, lost, datagrams float64) {
 
 func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance*math.Max(a, b) }
 
+// stockTries is how many servers a test may have: iperf 2.1.8 has faults of its own by which it dies now and then, on a busy
+// machine more often. One that lives to the end is compared with, and of one that died nothing is known.
+const stockTries = 5
+
 func TestClientAgainstStockServer(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		for _, proto := range []metric.Proto{metric.TCP, metric.UDP} {
@@ -41,38 +46,18 @@ func TestClientAgainstStockServer(t *testing.T) {
 						if proto == metric.UDP {
 							args = append(args, "-u", "-w", "1M")
 						}
-						addr, out := serveStock(t, host, args...)
-						c, h := dial(t, addr, proto, Options{Segment: 300 * time.Millisecond})
-						drive(t, c, mode, func(s *metric.Spec) { s.Streams = streams; s.RateBps = 20_000_000 })
-						after(t, time.Second)
-						if err := c.Err(); err != nil {
-							t.Fatal(err)
-						}
-						c.Pause(t.Context())
-						r := c.Read(nil)
-						t.Logf("%+v notes %v", r, h.notes)
-						if mode != metric.ModeIn && r.Tx.Bytes == 0 || mode != metric.ModeOut && r.Rx.Bytes == 0 {
-							t.Errorf("nothing came: %+v", r)
-						}
-						if mode == metric.ModeOut && proto == metric.TCP {
-							await(t, "report of the server", func() bool { n, _, _, _ := printed(out); return n == streams })
-							if _, b, _, _ := printed(out); !near(b, float64(r.Tx.Bytes), 0.01) {
-								t.Errorf("the server counts %.0f bytes, we %d", b, r.Tx.Bytes)
+						for range stockTries {
+							s := serveStock(t, host, args...)
+							err := againstStock(t, s, proto, mode, streams)
+							if err == nil {
+								return
 							}
-						}
-						if mode == metric.ModeOut && proto == metric.UDP {
-							far := c.Far()
-							segments := (len(far) - 1) * streams
-							last := far[len(far)-1].Load.Rx
-							await(t, "report of the server", func() bool { n, _, _, _ := printed(out); return n == segments })
-							_, _, lost, datagrams := printed(out)
-							if len(far) < 3 || float64(last.Lost()) != lost || float64(last.Expected) != datagrams-float64(segments) {
-								t.Errorf("%d reports: %+v; the server prints %v of %v lost", len(far)-1, last, lost, datagrams)
+							if !s.crashed() {
+								t.Fatal(err)
 							}
-							if last.Expected != r.Tx.Packets {
-								t.Errorf("%d were sent, the reports are of %d", r.Tx.Packets, last.Expected)
-							}
+							t.Logf("iperf died: %v", err)
 						}
+						t.Errorf("iperf died %d times", stockTries)
 					})
 				}
 			}
@@ -80,10 +65,54 @@ func TestClientAgainstStockServer(t *testing.T) {
 	}
 }
 
+// againstStock carries load, and compares what this end counts with what the server prints.
+func againstStock(t *testing.T, s *stockServer, proto metric.Proto, mode metric.Mode, streams int) error {
+	c, h := dial(t, s.addr, proto, Options{Segment: 300 * time.Millisecond})
+	drive(t, c, mode, func(s *metric.Spec) { s.Streams = streams; s.RateBps = 20_000_000 })
+	gone := func() bool { return s.crashed() || c.Err() != nil }
+	told := mode == metric.ModeOut && proto == metric.UDP // by reports
+	var far []*dialect.Stats
+	begun := time.Now()
+	await(t, "a second of load and two reports", func() bool {
+		far = append(far, c.Far()...)
+		return gone() || time.Since(begun) > time.Second && (!told || len(far) > 2)
+	})
+	if err := c.Err(); err != nil {
+		return err
+	}
+	_ = c.Pause(t.Context()) // what goes wrong shows in the counts
+	far = append(far, c.Far()...)
+	r := c.Read(nil)
+	t.Logf("%+v notes %v", r, h.notes)
+	if mode != metric.ModeIn && r.Tx.Bytes == 0 || mode != metric.ModeOut && r.Rx.Bytes == 0 {
+		return fmt.Errorf("nothing came: %+v", r)
+	}
+	if mode == metric.ModeOut && proto == metric.TCP {
+		await(t, "report of the server", func() bool { n, _, _, _ := printed(s.out); return n == streams || gone() })
+		if _, b, _, _ := printed(s.out); !near(b, float64(r.Tx.Bytes), 0.01) {
+			return fmt.Errorf("the server counts %.0f bytes, we %d", b, r.Tx.Bytes)
+		}
+	}
+	if !told {
+		return nil
+	}
+	segments := (len(far) - 1) * streams
+	last := far[len(far)-1].Load.Rx
+	await(t, "report of the server", func() bool { n, _, _, _ := printed(s.out); return n == segments || gone() })
+	_, _, lost, datagrams := printed(s.out)
+	if float64(last.Lost()) != lost || float64(last.Expected) != datagrams-float64(segments) {
+		return fmt.Errorf("%d reports: %+v; the server prints %v of %v lost", len(far)-1, last, lost, datagrams)
+	}
+	if last.Expected != r.Tx.Packets {
+		return fmt.Errorf("%d were sent, the reports are of %d", r.Tx.Packets, last.Expected)
+	}
+	return nil
+}
+
 // A stream that begins right after the last one has ended crashes iperf 2.1.8.
 func TestStockServerSurvives(t *testing.T) {
-	addr, out := serveStock(t, "127.0.0.1", "-u", "-w", "1M")
-	c, h := dial(t, addr, metric.UDP, Options{Segment: minSegment})
+	s := serveStock(t, "127.0.0.1", "-u", "-w", "1M")
+	c, h := dial(t, s.addr, metric.UDP, Options{Segment: minSegment})
 	for i := range 4 {
 		from := c.Read(nil)
 		drive(t, c, []metric.Mode{metric.ModeOut, metric.ModeIn}[i/2], nil)
@@ -95,5 +124,5 @@ func TestStockServerSurvives(t *testing.T) {
 			t.Fatalf("%v, %v, notes %q", err, c.Err(), h.notes)
 		}
 	}
-	await(t, "two reports", func() bool { n, _, _, _ := printed(out); return n >= 2 })
+	await(t, "two reports", func() bool { n, _, _, _ := printed(s.out); return n >= 2 })
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,14 +60,17 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// await polls until ok, for ten seconds.
+// patience is how long a test waits for what a busy machine may make late and only a fault keeps away.
+const patience = time.Minute
+
+// await polls until ok.
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); <-tick.C {
+	for deadline := time.Now().Add(patience); !ok(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("no %s within 10 s", what)
+			t.Fatalf("no %s within %v", what, patience)
 		}
 	}
 }
@@ -99,30 +103,53 @@ func freePort(t testing.TB, host string) int {
 	return 0
 }
 
-// serveStock runs `iperf -s` on a free port, and returns its address and what it writes.
-func serveStock(t testing.TB, host string, args ...string) (string, *output) {
+// stockServer is a running `iperf -s`.
+type stockServer struct {
+	addr string
+	out  *output
+	cmd  *exec.Cmd
+	over chan struct{} // closed when it has ended
+}
+
+// crashed says whether it has died of a fault of its own.
+func (s *stockServer) crashed() bool {
+	select {
+	case <-s.over:
+		status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		return ok && status.Signaled() && status.Signal() != syscall.SIGKILL
+	default:
+		return false
+	}
+}
+
+// serveStock runs `iperf -s` on a free port until the test ends.
+func serveStock(t testing.TB, host string, args ...string) *stockServer {
 	t.Helper()
 	path := iperf(t)
 	port := freePort(t, host)
-	out := &output{}
+	s := &stockServer{addr: net.JoinHostPort(host, strconv.Itoa(port)), out: &output{}, over: make(chan struct{})}
 	if strings.Contains(host, ":") {
 		args = append(args, "-V")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	cmd := exec.CommandContext(ctx, path, append([]string{"-s", "-e", "-f", "k", "-p", strconv.Itoa(port)}, args...)...)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	s.cmd = exec.CommandContext(ctx, path, append([]string{"-s", "-e", "-f", "k", "-p", strconv.Itoa(port)}, args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		defer close(s.over)
+		_ = s.cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait()
+		<-s.over
 		if t.Failed() {
-			t.Logf("iperf -s:\n%s", out)
+			t.Logf("iperf -s: %v\n%s", s.cmd.ProcessState, s.out)
 		}
 	})
-	await(t, "iperf server", func() bool { return strings.Contains(out.String(), "listening") })
-	return net.JoinHostPort(host, strconv.Itoa(port)), out
+	await(t, "iperf server", func() bool { return strings.Contains(s.out.String(), "listening") })
+	return s
 }
 
 // hooked are Hooks that keep what they are told.
@@ -168,13 +195,4 @@ func drive(t testing.TB, c *Client, mode metric.Mode, change func(*metric.Spec))
 		t.Fatal(err)
 	}
 	return spec
-}
-
-// after is a wait for so much traffic as flows in d.
-func after(t testing.TB, d time.Duration) {
-	t.Helper()
-	select {
-	case <-time.After(d):
-	case <-t.Context().Done():
-	}
 }

@@ -33,7 +33,8 @@ func TestServerKeepsToTheRate(t *testing.T) {
 	s, g := serve(t, "127.0.0.1", metric.Rules{RateBps: 50_000_000})
 	stockClient(t, s.Addr(), "-R", "-t", "1")
 	await(t, "end of the guest", func() bool { return len(g.left()) == 1 })
-	if m := g.left()[0]; m.TxBytes == 0 || m.TxBytes > 50_000_000/8*3/2 {
+	// A second of it and what is on its way; a busy machine may take longer.
+	if m := g.left()[0]; m.TxBytes == 0 || float64(m.TxBytes) > 50_000_000/8*(m.Seconds+0.5) {
 		t.Errorf("%+v", m)
 	}
 }
@@ -110,7 +111,7 @@ func TestServerIsFull(t *testing.T) {
 	ask(t, s.Addr(), tcpPlain)
 	await(t, "guest", func() bool { return len(s.house.Guests()) == 1 })
 	c := ask(t, s.Addr(), tcpPlain)
-	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, unix.ETIMEDOUT) {
 		t.Errorf("the second hears %v", err)
 	}
@@ -149,7 +150,7 @@ func TestServerCountsWhatIsLost(t *testing.T) {
 	b := make([]byte, 2000)
 	for again := range int64(3) {
 		c.Write(datagram(-100-again, 500))
-		c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		c.SetReadDeadline(time.Now().Add(patience))
 		n, err := c.Read(b)
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +179,7 @@ func TestServerReportsAsOldClientsReadIt(t *testing.T) {
 		c.Write(old(id))
 	}
 	c.Write(old(-20))
-	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	b := make([]byte, 2000)
 	n, err := c.Read(b)
 	if err != nil || n != reportSize || string(b[12:16]) != "\x80\x00\x00\x00" {
@@ -272,7 +273,7 @@ func TestBadPeers(t *testing.T) {
 	}
 	good.Write(datagram(-51, 1000))
 	b := make([]byte, 2000)
-	good.SetReadDeadline(time.Now().Add(5 * time.Second))
+	good.SetReadDeadline(time.Now().Add(patience))
 	n, err := good.Read(b)
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +320,7 @@ func TestDestination(t *testing.T) {
 		}
 		c.Write(datagram(0, 1000))
 		c.Write(datagram(-1, 1000))
-		c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		c.SetReadDeadline(time.Now().Add(patience))
 		if _, err := c.Read(make([]byte, 2000)); err != nil { // the socket takes it from the address it dialled alone
 			t.Errorf("%s: %v", host, err)
 		}

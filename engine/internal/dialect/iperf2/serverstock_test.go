@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ethtune/ethtune/engine/internal/dialect"
 	"github.com/ethtune/ethtune/engine/metric"
@@ -55,7 +54,7 @@ func stockClient(t testing.TB, addr string, args ...string) string {
 	if strings.Contains(host, ":") {
 		args = append(args, "-V")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, iperf(t), args...).CombinedOutput()
 	if err != nil {

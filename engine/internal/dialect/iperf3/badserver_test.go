@@ -54,8 +54,12 @@ func TestDialOtherServers(t *testing.T) {
 		"denies": {func(c net.Conn) { _, _ = c.Write([]byte{0xff}); readCookie(c) }, "busy"},
 		"errs":   {func(c net.Conn) { readCookie(c); _, _ = c.Write([]byte("\xfe\x00\x00\x00\x8e\x00\x00\x00\x00")) }, "user name"},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		c, err := Dial(ctx, scriptedServer(t, tc.serve), Options{Timeout: time.Second}, dialect.Hooks{})
+		ctx, cancel := context.WithTimeout(context.Background(), late)
+		timeout := late
+		if name == "silent" {
+			timeout = time.Second
+		}
+		c, err := Dial(ctx, scriptedServer(t, tc.serve), Options{Timeout: timeout}, dialect.Hooks{})
 		cancel()
 		if err == nil {
 			_ = c.Close()
@@ -71,7 +75,7 @@ func TestBadServers(t *testing.T) {
 	t.Parallel()
 	step := func(say string, params bool) func(net.Conn) {
 		return func(c net.Conn) {
-			_ = c.SetDeadline(time.Now().Add(time.Second))
+			_ = c.SetDeadline(time.Now().Add(late))
 			b := make([]byte, cookieSize)
 			_, _ = io.ReadFull(c, b)
 			_, _ = c.Write([]byte("\x09"))
@@ -90,7 +94,7 @@ func TestBadServers(t *testing.T) {
 		"is in another state":          step("\x0e", true),
 		"leaves before the streams":    step("\x0a", true),
 	} {
-		c, err := Dial(background(t), scriptedServer(t, serve), Options{Timeout: time.Second}, dialect.Hooks{})
+		c, err := Dial(background(t), scriptedServer(t, serve), Options{Timeout: late}, dialect.Hooks{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -112,7 +116,7 @@ func TestOldServer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan *params, 1)
 	addr := scriptedServer(t, func(c net.Conn) {
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(late))
 		readCookie(c)
 		_, _ = c.Write([]byte("\x09"))
 		frame, err := readFrame(c, maxParams)

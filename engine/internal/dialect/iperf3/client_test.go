@@ -14,7 +14,7 @@ import (
 // dial connects a Client that the end of the test closes.
 func dial(t testing.TB, addr string, o Options) *Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	c, err := Dial(ctx, addr, o, dialect.Hooks{Note: t.Logf})
 	if err != nil {
@@ -34,7 +34,7 @@ func load(change func(*metric.Spec)) metric.Spec {
 // drive starts or re-aims.
 func drive(t testing.TB, c *Client, s metric.Spec) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	if err := c.Drive(ctx, s, false); err != nil {
 		t.Fatalf("drive %+v: %v", s, err)
@@ -76,7 +76,7 @@ func TestClientMatrix(t *testing.T) {
 		c := dial(t, s.addr, Options{Segment: time.Hour}) // one test, whose results are told
 		spec := load(func(s *metric.Spec) {
 			s.Proto, s.Mode, s.Streams, s.RateBps = x.proto, x.mode, x.n, 500e6
-			// What is on its way at the end, within these buffers, was sent and not received.
+			// What is on its way at the end, within these buffers, was sent and not received; more of it on a busy machine.
 			s.Near.SndBuf, s.Near.RcvBuf, s.Far.SndBuf, s.Far.RcvBuf = 64<<10, 64<<10, 64<<10, 64<<10
 			if x.proto == metric.UDP {
 				s.Size, s.RateBps, s.Near, s.Far = 1400, 4e6, metric.Socket{}, metric.Socket{}
@@ -90,10 +90,10 @@ func TestClientMatrix(t *testing.T) {
 		_, st := c.span(t, 2)
 		c.wg.Wait()
 		own, far := c.Read(nil), st.Load
-		if lost := far.Rx.Lost() * uint64(spec.Size); x.mode != metric.ModeIn && !near(own.Tx.Bytes-lost, far.Rx.Bytes, 0.01) {
+		if lost := far.Rx.Lost() * uint64(spec.Size); x.mode != metric.ModeIn && !near(own.Tx.Bytes-lost, far.Rx.Bytes, 0.05) {
 			t.Errorf("sent %+v, the server received %+v\n%s", own.Tx, far.Rx, s.out)
 		}
-		if lost := own.Rx.Lost() * uint64(spec.Size); x.mode != metric.ModeOut && !near(own.Rx.Bytes+lost, far.Tx.Bytes, 0.01) {
+		if lost := own.Rx.Lost() * uint64(spec.Size); x.mode != metric.ModeOut && !near(own.Rx.Bytes+lost, far.Tx.Bytes, 0.05) {
 			t.Errorf("received %+v, the server sent %+v\n%s", own.Rx, far.Tx, s.out)
 		}
 		if x.proto == metric.UDP && x.mode != metric.ModeIn && (far.Rx.Expected != own.Tx.Packets || far.Rx.JitterNs.Or(0) > 1e8) {

@@ -14,7 +14,7 @@ import (
 
 func background(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -28,7 +28,7 @@ func free(t *testing.T, s *stockServer) {
 		_, err := runStock(background(t), t, s.addr, "-n", "1M")
 		return err == nil
 	})
-	if d := time.Since(from); d > 2*time.Second {
+	if d := time.Since(from); d > 10*time.Second {
 		t.Errorf("it serves the next client after %v", d)
 	}
 }
@@ -75,15 +75,15 @@ func TestChainTellsEverySecond(t *testing.T) {
 	}
 	took := float64(last.Mono-first.Mono) / 1e9
 	tx := c.Read(nil).Tx
-	if took < 2.9 || took > 6 {
+	if took < 2.9 {
 		t.Errorf("three segments took %v s", took)
 	}
-	// A busy machine does not send all that is due.
-	if bps := float64(last.Load.Rx.Bytes) * 8 / took; bps < 3.8e6-float64(tx.Missed)*8000/took || bps > 4.2e6 {
+	// A busy machine does not send all that is due, and makes good for a moment.
+	if bps := float64(last.Load.Rx.Bytes) * 8 / took; bps < 3e6-float64(tx.Missed)*8000/took || bps > 5e6 {
 		t.Errorf("%.0f bit/s of 4 M arrived, sent was %+v", bps, tx)
 	}
 	rx := last.Load.Rx
-	if rx.Lost()*10 > rx.Expected || rx.JitterNs.IsZero() || rx.JitterNs.Or(0) > 1e8 {
+	if rx.Lost()*2 > rx.Expected || rx.JitterNs.IsZero() || rx.JitterNs.Or(0) > 1e8 {
 		t.Errorf("far %+v", rx)
 	}
 	// The near end's counters run on over the gaps.

@@ -138,11 +138,22 @@ func (c *Client) Err() error {
 	return c.err
 }
 
-// Close ends the session and its streams.
+// parting is how long Close waits for the server to let go of the session.
+const parting = time.Second
+
+// Close ends the session and its streams. It reads what the server still says, since to close a socket with unread bytes in it
+// is a reset, which at the other end is a fault and no end.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closing = true
 	c.mu.Unlock()
+	if half, ok := c.ctl.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		c.Load.Close()
+		select {
+		case <-c.done:
+		case <-time.After(parting):
+		}
+	}
 	err := c.ctl.conn.Close()
 	c.wg.Wait()
 	c.Load.Close()
@@ -212,6 +223,12 @@ func (c *Client) beat() {
 		case <-c.done:
 			return
 		case <-tick.C:
+			c.mu.Lock()
+			closing := c.closing
+			c.mu.Unlock()
+			if closing {
+				return
+			}
 			if c.ctl.send(&line{Type: typeBeat}) != nil {
 				_ = c.ctl.conn.Close()
 			}

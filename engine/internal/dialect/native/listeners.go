@@ -18,7 +18,7 @@ const (
 	// retireAfter is how long a listener that has a successor still takes what had begun with it: a handshake that the kernel
 	// has to help along is sent again after 1 s (TCP_TIMEOUT_INIT), and meets the successor then.
 	retireAfter = time.Second
-	// maxRetiring bounds the listeners of one server that have a successor.
+	// maxRetiring bounds the pairs of listeners of one server that have a successor.
 	maxRetiring = 16
 )
 
@@ -28,15 +28,18 @@ var (
 	errOver    = errors.New("the session ended")
 )
 
-// listeners are the sockets that listen on one TCP port. The newest is given what begins; the others are retiring. One that was
+// listeners are the sockets that listen on one TCP port. The newest are given what begins; the others are retiring. One that was
 // closed at once would reset the connections in its queue, and they may be of other sessions than the one that asked.
+//
+// There are two of the newest, of one age: into the place of one that is closed the kernel moves the last of its list, and what
+// begins in that moment must be given to one that stays where it is.
 type listeners struct {
-	room chan struct{} // a place for each that has a successor
+	room chan struct{} // a place for each pair that has a successor
 	done chan struct{} // closed with them
 
 	mu     sync.Mutex
 	all    []*net.TCPListener // in the kernel's order, by which steer names one
-	newest *net.TCPListener
+	newest []*net.TCPListener // the first of all is alone
 	closed bool
 }
 
@@ -76,13 +79,16 @@ func listenOn(addr string) (*listeners, error) {
 		room:   make(chan struct{}, maxRetiring),
 		done:   make(chan struct{}),
 		all:    []*net.TCPListener{first},
-		newest: first,
+		newest: []*net.TCPListener{first},
 	}, nil
 }
 
-// renew makes a new listener, which begin is given, and sends it what begins from now on. A connection begins with the
+// addr is where they listen.
+func (ls *listeners) addr() *net.TCPAddr { return ls.newest[0].Addr().(*net.TCPAddr) }
+
+// renew makes new listeners, which begin is given, and sends them what begins from now on. A connection begins with the
 // buffers of the listener that took it, and those are as old as the listener: this is how a change of tcp_rmem reaches the
-// next stream. Where many are retiring it waits for one of them, until gone is closed: who asked has left then.
+// next stream. Where many are retiring it waits for some of them, until gone is closed: who asked has left then.
 func (ls *listeners) renew(gone <-chan struct{}, begin func(*net.TCPListener)) error {
 	select {
 	case ls.room <- struct{}{}:
@@ -96,31 +102,42 @@ func (ls *listeners) renew(gone <-chan struct{}, begin func(*net.TCPListener)) e
 	if ls.closed {
 		return errStopped
 	}
-	fresh, err := dialect.ListenTCP(shared, ls.newest.Addr().String())
-	if err != nil {
-		<-ls.room
-		return err
+	var fresh []*net.TCPListener
+	for range 2 {
+		l, err := dialect.ListenTCP(shared, ls.addr().String())
+		if err != nil {
+			for _, l := range fresh { // the last of the kernel's list, so none moves
+				_ = l.Close()
+			}
+			<-ls.room
+			return err
+		}
+		fresh = append(fresh, l)
 	}
 	old := ls.newest
 	ls.newest = fresh
-	ls.all = append(ls.all, fresh)
-	begin(fresh)
+	ls.all = append(ls.all, fresh...)
+	for _, l := range fresh {
+		begin(l)
+	}
 	if ls.steer() != nil {
-		ls.drop(old) // it would be given its share of what begins
+		ls.drop(old) // they would be given their share of what begins
 		return nil
 	}
 	time.AfterFunc(retireAfter, func() { ls.retire(old) })
 	return nil
 }
 
-// steer has the kernel give what begins to the newest listener, instead of one by the hash of its addresses. The program of
-// SO_ATTACH_REUSEPORT_CBPF (of TCP since Linux 4.6) returns a place in the kernel's list; the caller holds mu.
+// steer has the kernel give what begins to the newest listener that is not the last, instead of one by the hash of its
+// addresses. The program of SO_ATTACH_REUSEPORT_CBPF (of TCP since Linux 4.6) returns a place in the kernel's list; the caller
+// holds mu.
 func (ls *listeners) steer() error {
-	raw, err := ls.newest.SyscallConn()
+	to := slices.IndexFunc(ls.all[:len(ls.all)-1], func(l *net.TCPListener) bool { return slices.Contains(ls.newest, l) })
+	raw, err := ls.newest[0].SyscallConn()
 	if err != nil {
 		return err
 	}
-	code := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: uint32(slices.Index(ls.all, ls.newest))}}
+	code := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: uint32(to)}}
 	var opt error
 	err = raw.Control(func(fd uintptr) {
 		opt = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF,
@@ -129,25 +146,26 @@ func (ls *listeners) steer() error {
 	return errors.Join(err, opt)
 }
 
-// retire closes l, which has a successor. It may be called twice.
-func (ls *listeners) retire(l *net.TCPListener) {
+// retire closes old, which have successors. It may be called twice.
+func (ls *listeners) retire(old []*net.TCPListener) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if ls.closed || !slices.Contains(ls.all, l) {
-		return
+	if !ls.closed && slices.Contains(ls.all, old[0]) {
+		ls.drop(old)
 	}
-	ls.drop(l)
-	// Until this is done the place may be nobody's, and the kernel goes by the hash: whoever is given it takes it.
-	_ = ls.steer()
 }
 
-// drop closes l and frees its place, into which the kernel moves the last of its list (net/core/sock_reuseport.c,
+// drop closes old and frees their places. Into each the kernel moves the last of its list (net/core/sock_reuseport.c,
 // __reuseport_detach_sock). The caller holds mu.
-func (ls *listeners) drop(l *net.TCPListener) {
-	i, last := slices.Index(ls.all, l), len(ls.all)-1
-	ls.all[i] = ls.all[last]
-	ls.all = ls.all[:last]
-	_ = l.Close()
+func (ls *listeners) drop(old []*net.TCPListener) {
+	for _, l := range old {
+		// Where it fails the place may be nobody's, and the kernel goes by the hash: whoever is given it takes it.
+		_ = ls.steer()
+		i, last := slices.Index(ls.all, l), len(ls.all)-1
+		ls.all[i] = ls.all[last]
+		ls.all = ls.all[:last]
+		_ = l.Close()
+	}
 	<-ls.room
 }
 

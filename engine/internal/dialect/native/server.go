@@ -35,7 +35,7 @@ func Listen(addr string, house *dialect.House) (*Server, error) {
 	if err := dialect.BindTwins(addr, s.bind); err != nil {
 		return nil, err
 	}
-	s.receive(s.tcp.newest)
+	s.receive(s.tcp.newest[0])
 	s.wg.Go(s.greet)
 	return s, nil
 }
@@ -45,7 +45,7 @@ func (s *Server) bind(host, addr string) error {
 	if err != nil {
 		return err
 	}
-	a := tcp.newest.Addr().(*net.TCPAddr)
+	a := tcp.addr()
 	u, err := shared.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, strconv.Itoa(a.Port)))
 	if err != nil {
 		_ = tcp.close()
@@ -55,7 +55,7 @@ func (s *Server) bind(host, addr string) error {
 	return nil
 }
 
-// renew has a new socket listen, unless gone is closed before there is room for one.
+// renew has new sockets listen, unless gone is closed before there is room for them.
 func (s *Server) renew(gone <-chan struct{}) error { return s.tcp.renew(gone, s.receive) }
 
 // receive takes the connections of l until it is closed.

@@ -108,7 +108,7 @@ func TestNothingIsSentToStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	own.SetReadDeadline(time.Now().Add(5 * time.Second))
+	own.SetReadDeadline(time.Now().Add(patience))
 	if _, err := own.Read(make([]byte, 2000)); err != nil {
 		t.Errorf("the near end hears nothing: %v", err)
 	}
