@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -127,7 +126,7 @@ func (h twoHosts) eachRun(t *testing.T, to []string, iperf3 bool, compare func(t
 					}
 					continue
 				}
-				once := func() (err error) {
+				err := steadily(func() (err error) {
 					for _, serve := range servers {
 						stop := serve(udp)
 						defer func() {
@@ -145,14 +144,7 @@ func (h twoHosts) eachRun(t *testing.T, to []string, iperf3 bool, compare func(t
 						return err
 					}
 					return same
-				}
-				// Other work on the machine may hold up one run, or bring out a fault of iperf's; hardly three in a row.
-				err := once()
-				for range 2 {
-					if errors.Is(err, errRate) || errors.Is(err, errDied) {
-						err = once()
-					}
-				}
+				})
 				if err != nil {
 					t.Errorf("run %v: %v", args, err)
 				}
@@ -170,8 +162,8 @@ func agrees(text string, totals map[string]map[string]any, out, udp bool) error 
 	m := totals["out"]
 	if !udp {
 		// Its time goes on until it has heard of the end.
-		if !within(said.BPS, field(m, "tx_bps"), 0.5, 1.5) {
-			return fmt.Errorf("the server says %+v of %v", said, m)
+		if !near(said.BPS, field(m, "tx_bps"), 0.05) {
+			return fmt.Errorf("%w: the server says %+v of %v", errBusy, said, m)
 		}
 		return nil
 	}
@@ -195,7 +187,10 @@ func reported(text string, totals map[string]map[string]any) error {
 		streams++
 	}
 	m := totals["out"]
-	if streams == 0 || math.Abs(packets-field(m, "packets")) > 0.1*packets {
+	if streams > 0 && !near(field(m, "packets"), packets, 0.01) {
+		return fmt.Errorf("%w: the server says %s of %v", errBusy, text, m)
+	}
+	if streams == 0 {
 		return fmt.Errorf("the server says %s of %v", text, m)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -173,7 +174,8 @@ func TestStockClients(t *testing.T) {
 					for _, streams := range []int{1, 2} {
 						args := []string{"-c", to, "-t", "1", "-b", "20M", "-P", strconv.Itoa(streams)}
 						args = with(args, w.flag, udp)
-						if err := h.checkIperf3(args, w.out, w.in, udp, book, from("iperf3", v6)); err != nil {
+						err := steadily(func() error { return h.checkIperf3(args, w.out, w.in, udp, book, from("iperf3", v6)) })
+						if err != nil {
 							t.Errorf("iperf3 %v: %v", args, err)
 						}
 					}
@@ -192,7 +194,8 @@ func TestStockClients(t *testing.T) {
 							args = append(args, "-V")
 						}
 						args = with(args, strings.Replace(w.flag, "--bidir", "--full-duplex", 1), udp)
-						if err := h.checkIperf2(args, streams, udp, book, from("iperf2", v6)); err != nil {
+						err := steadily(func() error { return h.checkIperf2(args, streams, udp, book, from("iperf2", v6)) })
+						if err != nil {
 							t.Errorf("iperf %v: %v", args, err)
 						}
 					}
@@ -228,9 +231,12 @@ func (h twoHosts) checkIperf3(args []string, out, in, udp bool, book *guestBook,
 	if g.Reason != "" {
 		return fmt.Errorf("the server says: %s", g.Reason)
 	}
-	if sent, got := said.sum("sum_sent"), said.sum("sum_received"); out &&
-		(!near(float64(g.RxBytes), got.Bytes, 0.01) || !within(got.Bytes, sent.Bytes, 0.5, 1)) {
-		return fmt.Errorf("sent %.0f bytes, arrived %.0f, guest %+v", sent.Bytes, got.Bytes, g)
+	sent, got := said.sum("sum_sent"), said.sum("sum_received")
+	if out && !near(float64(g.RxBytes), got.Bytes, 0.01) {
+		return fmt.Errorf("it was told of %.0f bytes, guest %+v", got.Bytes, g)
+	}
+	if out && !near(got.Bytes, sent.Bytes, 0.01) {
+		return fmt.Errorf("%w: sent %.0f bytes, arrived %.0f, guest %+v", errBusy, sent.Bytes, got.Bytes, g)
 	}
 	if s := said.sum("sum"); out && udp {
 		if g.Lost.Or(-1) != s.Lost || g.Packets.Or(-1) != s.Packets || !sane(s.Jitter) || !sane(g.JitterMs.Or(-1)) {
@@ -244,8 +250,11 @@ func (h twoHosts) checkIperf3(args []string, out, in, udp bool, book *guestBook,
 		}
 		// What was still on its way when the client ended the test it does not count.
 		sent, got := said.sum("sum_sent"+back), said.sum("sum_received"+back)
-		if !near(float64(g.TxBytes), sent.Bytes, 0.01) || !within(got.Bytes, sent.Bytes, 0.5, 1) {
-			return fmt.Errorf("in: sent %.0f bytes, arrived %.0f, guest %+v", sent.Bytes, got.Bytes, g)
+		if !near(float64(g.TxBytes), sent.Bytes, 0.01) || got.Bytes > sent.Bytes {
+			return fmt.Errorf("in: it was told of %.0f bytes, of which %.0f arrived, guest %+v", sent.Bytes, got.Bytes, g)
+		}
+		if !near(got.Bytes, sent.Bytes, 0.05) {
+			return fmt.Errorf("%w: in: sent %.0f bytes, arrived %.0f", errBusy, sent.Bytes, got.Bytes)
 		}
 		if s := said.sum("sum" + back); udp && !sane(s.Jitter) {
 			return fmt.Errorf("in: %+v", s)
@@ -275,9 +284,8 @@ func (h twoHosts) checkIperf2(args []string, streams int, udp bool, book *guestB
 	switch {
 	case sent.Bytes+received.Bytes == 0:
 		return fmt.Errorf("it said nothing that is understood")
-	case sent.Bytes > 0 && !udp && !near(rx, sent.Bytes, 0.01), sent.Bytes > 0 && udp && !within(rx, sent.Bytes, 0.5, 1),
-		received.Bytes > 0 && !within(received.Bytes, tx, 0.5, 1):
-		return fmt.Errorf("sent %.0f bytes, received %.0f, guests received %.0f, sent %.0f", sent.Bytes, received.Bytes, rx, tx)
+	case sent.Bytes > 0 && !near(rx, sent.Bytes, 0.01), received.Bytes > 0 && !near(received.Bytes, tx, 0.01):
+		return fmt.Errorf("%w: sent %.0f bytes, received %.0f, guests received %.0f, sent %.0f", errBusy, sent.Bytes, received.Bytes, rx, tx)
 	case udp && (report.Lost != lost || report.Packets != packets+float64(streams) || report.Jitter >= mostJitter):
 		// The datagram that ends a stream counts in a report, and is none of the load.
 		return fmt.Errorf("the report says %+v, the guests lost %.0f of %.0f", report, lost, packets)
@@ -292,6 +300,13 @@ func TestEightAtOnce(t *testing.T) {
 	_, said := h.serve("--json")
 	book := &guestBook{here: make(map[int]metric.Guest)}
 	go book.keep(said)
+	if err := steadily(func() error { return h.eight(book) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// eight runs two clients of each kind at once, and compares what they say with their guests at the server.
+func (h twoHosts) eight(book *guestBook) error {
 	kinds := []struct {
 		args  []string
 		proto metric.Proto
@@ -301,35 +316,40 @@ func TestEightAtOnce(t *testing.T) {
 		{[]string{"-u"}, metric.UDP, metric.ModeOut}, {[]string{"-u", "-R"}, metric.UDP, metric.ModeIn},
 	}
 	sent := make([]float64, len(kinds)) // of two clients each
-	var mu sync.Mutex
+	var errs []error
+	var mu sync.Mutex // guards both
 	var all sync.WaitGroup
 	for i := range 8 {
 		kind := i % len(kinds)
 		all.Go(func() {
 			got, err := h.iperf3(append([]string{"-c", farV4, "-t", "2", "-b", "10M"}, kinds[kind].args...)...)
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
 			sent[kind] += got.sum("sum_sent").Bytes
 		})
 	}
 	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	for i, k := range kinds {
 		left, err := book.take(2, func(g metric.Guest) bool { return g.Proto == k.proto && g.Mode == k.mode })
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		bytes := 0.0
 		for _, g := range left {
 			bytes += float64(g.RxBytes + g.TxBytes)
 		}
-		if !within(bytes, sent[i], 0.5, 1.01) || !within(sent[i], 2*2*10e6/8, 0.4, mostRate) {
-			t.Errorf("%s %s: the clients say %.0f bytes, the server %.0f", k.proto, k.mode, sent[i], bytes)
+		if !near(bytes, sent[i], 0.01) || !near(sent[i], 2*2*10e6/8, 0.08) {
+			errs = append(errs, fmt.Errorf("%w: %s %s: the clients say %.0f bytes, the server %.0f", errBusy, k.proto, k.mode, sent[i], bytes))
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // stockServer starts iperf3 -s or iperf -s at the far end, which is ended with the test, and returns it with its output once

@@ -9,7 +9,7 @@ import (
 // near says whether a and b are the same but for a share of b.
 func near(a, b, share float64) bool { return b > 0 && math.Abs(a-b) <= share*b }
 
-// within says whether a is from least to most times b. A busy machine carries less than it is asked to, and reads late.
+// within says whether a is from least to most times b.
 func within(a, b, least, most float64) bool { return b > 0 && a >= least*b && a <= most*b }
 
 // mostRate is the part of a rate that senders on a busy machine keep below, who make good for what they could not send.
@@ -30,16 +30,20 @@ func field(m map[string]any, name string) float64 {
 }
 
 var (
-	errRate = errors.New("not the rate that was asked for") // a run carried
-	errDied = errors.New("the stock server crashed")        // of a fault of its own
+	errBusy = errors.New("what a busy machine may do") // not carried, or on its way at the end
+	errDied = errors.New("the stock server crashed")   // of a fault of its own
 )
 
-// carried compares a rate with what was asked for. A sender that was held up makes good for it, perhaps within our second.
-func carried(m map[string]any, name string, want, most float64) error {
-	if !within(field(m, name), want, 0.6, most) {
-		return fmt.Errorf("%w: %s of %v", errRate, name, m)
+// steadily runs what compares the numbers of two ends. Other work on the machine may hold up one run, or bring out a fault of
+// iperf's; hardly five in a row. What is told wrong is told wrong each time.
+func steadily(run func() error) error {
+	err := run()
+	for range 4 {
+		if errors.Is(err, errBusy) || errors.Is(err, errDied) {
+			err = run()
+		}
 	}
-	return nil
+	return err
 }
 
 // checkTotals looks at both directions of a run at a rate: about what was asked, and of UDP loss and jitter.
@@ -48,28 +52,19 @@ func checkTotals(totals map[string]map[string]any, out, in, udp bool, streams in
 	if len(totals) != map[bool]int{false: 1, true: 2}[out && in] {
 		return fmt.Errorf("totals %v", totals)
 	}
-	if m := totals["out"]; out {
-		// UDP streams begin one after the other, and TCP begins slowly.
-		if err := carried(m, "tx_bps", want, mostRate); err != nil {
-			return err
-		}
-		if udp && (field(m, "jitter_ms") < 0 || field(m, "jitter_ms") > mostJitter) {
-			return fmt.Errorf("out: %v", m)
-		}
-		if udp {
-			if err := carried(m, "rx_bps", want, mostRate); err != nil {
-				return err
-			}
-		}
+	// UDP streams begin one after the other, and TCP begins slowly.
+	if m := totals["out"]; out && (!near(field(m, "tx_bps"), want, 0.05) || udp && !near(field(m, "rx_bps"), want, 0.02)) {
+		return fmt.Errorf("%w: out: %v", errBusy, m)
 	}
-	if m := totals["in"]; in {
-		// What a server writes at a time is its own affair, and a whole write more or less is in our second.
-		if err := carried(m, "rx_bps", want, mostRate+coarse/peerRate); err != nil {
-			return err
-		}
-		if udp && (!within(field(m, "lost"), field(m, "packets"), 0, 0.2) || !sane(field(m, "jitter_ms"))) {
-			return fmt.Errorf("in: %v", m)
-		}
+	if m := totals["out"]; out && udp && (field(m, "jitter_ms") < 0 || field(m, "jitter_ms") > mostJitter) {
+		return fmt.Errorf("out: %v", m)
+	}
+	// What a server writes at a time is its own affair, and a whole write more or less is in our second.
+	if m := totals["in"]; in && (math.Abs(field(m, "rx_bps")-want) > 0.02*want+coarse*float64(streams) || udp && field(m, "lost") != 0) {
+		return fmt.Errorf("%w: in: %v", errBusy, m)
+	}
+	if m := totals["in"]; in && udp && (field(m, "packets") < 1000 || !sane(field(m, "jitter_ms"))) {
+		return fmt.Errorf("in: %v", m)
 	}
 	return nil
 }
