@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // twinTries is how often a free TCP port is looked for whose UDP twin is free as well.
@@ -38,4 +40,11 @@ func ListenTCP(lc net.ListenConfig, addr string) (*net.TCPListener, error) {
 		return nil, err
 	}
 	return l.(*net.TCPListener), nil
+}
+
+// SharePort lets other sockets of this process have the port of c (SO_REUSEPORT), before it is bound or after.
+func SharePort(c syscall.RawConn) error {
+	var opt error
+	err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+	return errors.Join(err, opt)
 }

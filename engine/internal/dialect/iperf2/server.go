@@ -86,9 +86,7 @@ func shareUDP(u *net.UDPConn) error {
 	if err != nil {
 		return err
 	}
-	var opt error
-	err = raw.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-	return errors.Join(err, opt)
+	return dialect.SharePort(raw)
 }
 
 // Addr is the address that is served.

@@ -68,11 +68,7 @@ func (s *Server) bind(host, addr string) error {
 	if err != nil {
 		return err
 	}
-	share := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		var opt error
-		err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-		return errors.Join(err, opt)
-	}}
+	share := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return dialect.SharePort(c) }}
 	port := strconv.Itoa(t.Addr().(*net.TCPAddr).Port)
 	u, err := share.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, port))
 	if err != nil {

@@ -43,21 +43,15 @@ type listeners struct {
 	closed bool
 }
 
-// share lets several sockets of this process have one port: streams have their own on it, and a listener its successor.
-func share(c syscall.RawConn) error {
-	var opt error
-	err := c.Control(func(fd uintptr) { opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-	return errors.Join(err, opt)
-}
-
 // unpaced makes listeners whose connections the kernel does not pace yet.
 var unpaced = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) { flow.BeginUnpaced(int(fd)) })
 }}
 
-// shared makes sockets that share their port from the beginning. Nothing of UDP is paced.
+// shared makes sockets that share their port from the beginning: streams have their own on it, and a listener its successor.
+// Nothing of UDP is paced.
 var shared = net.ListenConfig{Control: func(network, addr string, c syscall.RawConn) error {
-	return errors.Join(share(c), unpaced.Control(network, addr, c))
+	return errors.Join(dialect.SharePort(c), unpaced.Control(network, addr, c))
 }}
 
 // listenOn listens on addr. The first listener shares the port only once it has it, so that a second server is told that the
@@ -69,7 +63,7 @@ func listenOn(addr string) (*listeners, error) {
 	}
 	raw, err := first.SyscallConn()
 	if err == nil {
-		err = share(raw)
+		err = dialect.SharePort(raw)
 	}
 	if err != nil {
 		_ = first.Close()
