@@ -30,7 +30,7 @@ func Resolve(text string) (Knob, error) {
 		return Knob{}, fmt.Errorf("a knob's name has at most %d characters, not %d", maxName, len(text))
 	}
 	if dev, rest, ok := strings.Cut(text, "/"); ok {
-		return Knob{}, fmt.Errorf("%.20q names an interface, which --dev does: write %.40s", dev+"/", rest)
+		return Knob{}, fmt.Errorf("%.20q names an interface, which --dev does: write %.40q", dev+"/", rest)
 	}
 	ix := catalogue()
 	name := text

@@ -70,7 +70,7 @@ func TestParseSettingRefuses(t *testing.T) {
 		"rx-grp=on":           `no knob is called "rx-grp"; did you mean rx-gro?`,
 		"flux-capacitor=1":    `no knob is called "flux-capacitor"`,
 		"middle:gro=on":       `no side is called "middle": near, far or host`,
-		"near:eth0/gro=on":    `"eth0/" names an interface, which --dev does: write gro`,
+		"near:eth0/gro=on":    `"eth0/" names an interface, which --dev does: write "gro"`,
 		"mtu=-1":              `mtu takes a number: "-1" is not a number`,
 		"mtu=1e3":             `mtu takes a number: "1e3" is not a number`,
 		"mtu=0x10":            `mtu takes a number: "0x10" is not a number`,
