@@ -4,31 +4,25 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/ethtune/ethtune/tune/knob"
 )
 
-// writeColumns writes rows whose columns are as wide as their widest cell, two blanks apart.
+// writeColumns writes rows whose columns are as wide as their widest cell, two blanks apart. Each row has every cell: a column of
+// [tabwriter] ends where a row has none of it.
 func writeColumns(w io.Writer, rows [][]string) error {
-	var widths []int
+	var b strings.Builder // takes whatever is written to it
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		for i, cell := range r {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		fmt.Fprintln(tw, strings.Join(r, "\t"))
 	}
-	var b strings.Builder
-	for _, r := range rows {
-		var line strings.Builder
-		for i, cell := range r {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	tw.Flush()
+	var out strings.Builder
+	for line := range strings.Lines(b.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, out.String())
 	return err
 }
 

@@ -9,14 +9,13 @@ import (
 
 func TestColumnsStandUnderEachOther(t *testing.T) {
 	var b strings.Builder
-	rows := [][]string{{"tso", "eth0", "on", "on|off", ""}, {"µ", "-", "4096 131072 16777216"}, {}, {"gro", "eth0", "off", "", "kept"}}
+	rows := [][]string{{"tso", "eth0", "on", "on|off", ""}, {"µ", "-", "4096 131072 16777216", "", ""}, {"gro", "eth0", "off", "", "kept"}}
 	if err := writeColumns(&b, rows); err != nil {
 		t.Fatal(err)
 	}
 	const want = "" +
 		"tso  eth0  on                    on|off\n" +
 		"µ    -     4096 131072 16777216\n" +
-		"\n" +
 		"gro  eth0  off                           kept\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
